@@ -1,0 +1,38 @@
+/// @file
+/// What the compiler offers, under names of our own. Nothing here allocates, includes much or depends on a target.
+#pragma once
+
+#if !defined(__cplusplus) || (__cplusplus < 202002L && !defined(_MSVC_LANG))
+#error "tenon needs C++20: compile with -std=c++20 or later"
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+/// Marks a function that runs on the host and, under nvcc, also on the device.
+#if defined(__CUDACC__)
+#define TENON_HOST_DEVICE __host__ __device__
+#else
+#define TENON_HOST_DEVICE
+#endif
+
+/// Inlines where the optimiser alone would not: the register tiles of the CPU kernels depend on it.
+#if defined(__GNUC__)
+#define TENON_ALWAYS_INLINE [[gnu::always_inline]] inline
+#define TENON_NEVER_INLINE [[gnu::noinline]]
+/// Runs once or never: compiled for size, which also compiles faster.
+#define TENON_COLD [[gnu::cold]]
+#define TENON_RESTRICT __restrict__
+#else
+#define TENON_ALWAYS_INLINE inline
+#define TENON_NEVER_INLINE
+#define TENON_COLD
+#define TENON_RESTRICT
+#endif
+
+namespace tenon {
+
+/// Sizes, strides and indices: signed, so that differences are safe, and 64 bits wide, so that large tensors fit.
+using index_t = std::int64_t;
+
+} // namespace tenon

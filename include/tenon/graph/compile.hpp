@@ -1,0 +1,110 @@
+/// @file
+/// From a written graph to constant tables: runs the passes and freezes what they found into arrays of exactly their size.
+#pragma once
+
+#include <tenon/graph/plan.hpp>
+
+namespace tenon::graph {
+
+/// What a source of a graph says beside the nodes themselves.
+struct Roots {
+    int output = -1;          ///< the network's output
+    int loss = -1;            ///< one number; -1 for inference
+    std::vector<int> outputs; ///< nodes that are read after a step
+};
+
+/// How many of each thing there are.
+struct Sizes {
+    int nodes = 0, parameters = 0, states = 0, stages = 0, code = 0, operands = 0, buffers = 0;
+};
+
+/// A compiled graph as constants. Every array has at least one element, because C++ wants it so; `sizes` counts.
+template <Sizes S>
+struct Tables {
+    static constexpr Sizes sizes = S;
+    template <class T, int N>
+    using Array = std::array<T, static_cast<std::size_t>(N < 1 ? 1 : N)>;
+
+    Array<Node, S.nodes> nodes{};
+    Array<Parameter, S.parameters> parameters{};
+    Array<State, S.states> states{};
+    Array<Stage, S.stages> stages{};
+    Array<std::uint64_t, S.code> code{};
+    Array<Operand, S.operands> operands{};
+    Array<Buffer, S.buffers> buffers{};
+    Array<index_t, S.nodes> offset{}; ///< of each node's bytes in the arena, or -1
+    Array<bool, S.nodes> stored{};
+    Memory memory{};
+    int output = -1, loss = -1, random_sources = 0;
+    Verdict verdict{};
+
+    /// The node whose bytes `id` names, behind reshapes.
+    [[nodiscard]] constexpr int storage(int id) const {
+        while (nodes[static_cast<std::size_t>(id)].op->kind == Kind::view) id = nodes[static_cast<std::size_t>(id)].input[0];
+        return id;
+    }
+};
+
+namespace detail {
+
+struct Compilation {
+    Builder builder;
+    Roots roots;
+    Fused fused;
+    Plan plan;
+};
+
+/// `Source::write(Builder&)` returns Roots; `Source::layout`, `reuse` and `reserved` say how memory is laid out.
+template <class Source>
+constexpr Compilation run_passes() {
+    Compilation c;
+    c.roots = Source::write(c.builder);
+    if (!c.builder.verdict.ok()) return c;
+    c.fused = fuse(c.builder, c.roots.outputs);
+    c.plan = plan_memory(c.builder, c.fused, c.roots.outputs, Source::layout, Source::reuse, Source::reserved);
+    return c;
+}
+
+template <class Source>
+constexpr Sizes measure() {
+    Compilation const c = run_passes<Source>();
+    return {c.builder.size(), static_cast<int>(c.builder.parameters.size()), static_cast<int>(c.builder.states.size()), static_cast<int>(c.fused.stages.size()),
+            static_cast<int>(c.fused.code.size()), static_cast<int>(c.fused.operands.size()), static_cast<int>(c.plan.buffers.size())};
+}
+
+template <class Array, class Vector>
+constexpr void copy(Array& to, Vector const& from) {
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
+}
+
+template <class Source, Sizes S>
+constexpr Tables<S> freeze() {
+    Compilation const c = run_passes<Source>();
+    Tables<S> t;
+    t.verdict = c.builder.verdict;
+    copy(t.nodes, c.builder.nodes);
+    copy(t.parameters, c.builder.parameters);
+    copy(t.states, c.builder.states);
+    copy(t.stages, c.fused.stages);
+    copy(t.code, c.fused.code);
+    copy(t.operands, c.fused.operands);
+    copy(t.buffers, c.plan.buffers);
+    copy(t.offset, c.plan.offset);
+    for (std::size_t i = 0; i < c.fused.stored.size(); ++i) t.stored[i] = c.fused.stored[i] != 0;
+    t.memory = c.plan.memory;
+    t.output = c.roots.output;
+    t.loss = c.roots.loss;
+    t.random_sources = c.builder.random_sources();
+    return t;
+}
+
+} // namespace detail
+
+/// The compiled form of what `Source` writes.
+template <class Source>
+struct Compiled {
+    static constexpr auto layout = Source::layout;
+    static constexpr auto tables = detail::freeze<Source, detail::measure<Source>()>();
+};
+
+} // namespace tenon::graph

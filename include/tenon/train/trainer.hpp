@@ -1,0 +1,89 @@
+/// @file
+/// Trains a network: compiles its step, owns the memory, runs, evaluates.
+#pragma once
+
+#include <tenon/train/backend.hpp>
+#include <tenon/train/core.hpp>
+#include <tenon/train/program.hpp>
+
+namespace tenon {
+
+/// Fails to compile where a loss cannot take the network's output.
+template <class Loss, Fault const* mistake, class Arriving, class Right>
+struct loss_check {
+    static_assert(sizeof(Loss) == 0, "tenon: the loss cannot take the network's output; loss, mistake and shapes are named in loss_check<...>");
+};
+
+/// Trains `Net` with `Loss` and `Optimizer`, N samples a step.
+///     Trainer trainer{LeNet{}, CrossEntropy{}, SGD{.lr = 0.001f, .momentum = 0.9f}, batch<4>, Options{.seed = 1}};
+/// Everything a step does is planned at compile time; after construction a step allocates nothing. Neither copyable nor movable:
+/// hand out references. What it can do is in training::TrainerCore. Reuse = false gives every value bytes of its own, for tests.
+/// Where: Cpu, or under nvcc Cuda, given before the options: `batch<64>, Cuda{}, Options{.seed = 1}`.
+template <class Net, class Loss, class Optimizer, class BatchSize, bool Reuse = true, class Where = Cpu>
+class Trainer : public training::TrainerCore<Loss, Optimizer, typename training::Backend<Where>::Machine> {
+    using Backend = training::Backend<Where>;
+    using Core = training::TrainerCore<Loss, Optimizer, typename Backend::Machine>;
+
+    static constexpr bool network_is_valid = Net::valid;
+    static constexpr graph::BatchLayout layout{BatchSize::size, Backend::lanes_for(BatchSize::size)};
+
+    using Training = graph::Compiled<typename Backend::template Source<training::TrainingSource<Net, Loss, Optimizer, layout, Reuse>>>;
+    using Inference = graph::Compiled<typename Backend::template Source<training::InferenceSource<Net, Loss, layout, Training::tables.memory.kept>>>;
+
+    static constexpr bool check_loss() {
+        if constexpr (network_is_valid && !Training::tables.verdict.ok()) {
+            constexpr Verdict v = Training::tables.verdict;
+            (void)sizeof(loss_check<Loss, v.fault, typename detail::spelled<Arrives, v.arrives>::type, typename detail::spelled<Expected, v.expected>::type>);
+            return false;
+        }
+        return network_is_valid;
+    }
+    static constexpr bool valid = check_loss();
+
+public:
+    static constexpr index_t batch_size = BatchSize::size;
+    static constexpr index_t features = Net::input.count();
+    static constexpr index_t outputs = Net::output.count();
+    /// Bytes of the training step's arena.
+    static constexpr graph::Memory memory = Training::tables.memory;
+    /// The compiled step as constants: graph, stages and plan.
+    static constexpr auto const& plan = Training::tables;
+
+    TENON_ALWAYS_INLINE Trainer(Net, Loss loss, Optimizer optimizer, BatchSize, Options const& options = {})
+        : Core(facts(), make<Training>(), make<Inference>(), setup({}, options), std::move(loss), std::move(optimizer), options) {}
+    TENON_ALWAYS_INLINE Trainer(Net, Loss loss, Optimizer optimizer, BatchSize, Where const& where, Options const& options = {})
+        : Core(facts(), make<Training>(), make<Inference>(), setup(where, options), std::move(loss), std::move(optimizer), options) {}
+
+private:
+    // Nothing is made of a network that is in error: the one message about it is enough.
+    template <class C>
+    TENON_ALWAYS_INLINE static typename Backend::Machine::Program make() {
+        if constexpr (valid) return graph::make_program<C, typename Backend::Device>();
+        else return {};
+    }
+    TENON_ALWAYS_INLINE static typename Backend::Machine::Setup setup(Where const& where, Options const& options) {
+        if constexpr (valid) return Backend::template setup<Training, Inference>(where, options.threads);
+        else return {};
+    }
+    TENON_ALWAYS_INLINE static training::NetworkFacts facts() {
+        constexpr auto parameters = Training::tables.parameters;
+        constexpr auto offsets = [] {
+            std::array<index_t, Training::tables.parameters.size()> of{};
+            for (std::size_t i = 0; i < of.size(); ++i)
+                if (Training::tables.parameters[i].node >= 0) of[i] = Training::tables.offset[static_cast<std::size_t>(Training::tables.parameters[i].node)];
+            return of;
+        }();
+        constexpr auto names = Net::layer_names;
+        constexpr std::ptrdiff_t count = Training::tables.sizes.parameters, layers = Net::layers < 0 ? 0 : Net::layers;
+        return {batch_size, features, outputs, {names.begin(), names.begin() + layers}, {parameters.begin(), parameters.begin() + count}, {offsets.begin(), offsets.begin() + count}};
+    }
+};
+
+template <class Net, class Loss, class Optimizer, class BatchSize>
+Trainer(Net, Loss, Optimizer, BatchSize, Options const&) -> Trainer<Net, Loss, Optimizer, BatchSize>;
+template <class Net, class Loss, class Optimizer, class BatchSize, training::Place Where>
+Trainer(Net, Loss, Optimizer, BatchSize, Where) -> Trainer<Net, Loss, Optimizer, BatchSize, true, Where>;
+template <class Net, class Loss, class Optimizer, class BatchSize, training::Place Where>
+Trainer(Net, Loss, Optimizer, BatchSize, Where, Options const&) -> Trainer<Net, Loss, Optimizer, BatchSize, true, Where>;
+
+} // namespace tenon

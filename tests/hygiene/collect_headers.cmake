@@ -1,0 +1,28 @@
+# cmake -DINCLUDE_DIR=... -DOUTPUT_DIR=... -P collect_headers.cmake
+# Writes all_headers.hpp, which includes every header of tenon (those of the GPU's part for nvcc only), and
+# standard_headers.hpp, which includes what those include from elsewhere, where the compiler has it.
+file(GLOB_RECURSE headers RELATIVE "${INCLUDE_DIR}" "${INCLUDE_DIR}/tenon/*.hpp")
+set(all "")
+set(foreign "")
+foreach(header IN LISTS headers)
+    if(header MATCHES "/cuda[/_.]")
+        string(APPEND all "#ifdef __CUDACC__\n#include <${header}>\n#endif\n")
+    else()
+        string(APPEND all "#include <${header}>\n")
+    endif()
+    file(STRINGS "${INCLUDE_DIR}/${header}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*<")
+    foreach(line IN LISTS lines)
+        string(REGEX REPLACE ".*<([^>]+)>.*" "\\1" name "${line}")
+        if(NOT name MATCHES "^tenon/")
+            list(APPEND foreign "${name}")
+        endif()
+    endforeach()
+endforeach()
+
+list(REMOVE_DUPLICATES foreign)
+set(standard "")
+foreach(name IN LISTS foreign)
+    string(APPEND standard "#if __has_include(<${name}>)\n#include <${name}>\n#endif\n")
+endforeach()
+file(WRITE "${OUTPUT_DIR}/all_headers.hpp" "#pragma once\n${all}")
+file(WRITE "${OUTPUT_DIR}/standard_headers.hpp" "#pragma once\n${standard}")
