@@ -13,16 +13,16 @@ function(tenon_configure_program target)
     endif()
 endfunction()
 
-# One program for each .cpp file under `folder`: <folder>/a/b.cpp becomes the target a_b and the program
+# One program for each .cpp file under `folder`: <folder>/a/b.cpp becomes the target <prefix>a_b and the program
 # <build>/<folder>/a/b. Further arguments are linked.
-function(tenon_add_programs folder)
+function(tenon_add_programs folder prefix)
     set(root "${PROJECT_SOURCE_DIR}/${folder}")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${root}" "${root}/*.cpp")
     foreach(source IN LISTS sources)
         cmake_path(GET source PARENT_PATH path)
         cmake_path(GET source STEM program)
         string(REGEX REPLACE "\\.cpp$" "" name "${source}")
-        string(REPLACE "/" "_" name "${name}")
+        string(REPLACE "/" "_" name "${prefix}${name}")
         add_executable(${name} "${root}/${source}")
         tenon_configure_program(${name})
         target_link_libraries(${name} PRIVATE ${ARGN})

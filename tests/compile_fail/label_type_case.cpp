@@ -1,7 +1,7 @@
 // Cross entropy takes class numbers, not measured values.
 // expect g++: cannot convert
-// expect clang++: no viable conversion
-// expect nvcc: float
+// expect clang++: cannot initialize a parameter
+// expect nvcc: incompatible with parameter
 #include <tenon/tenon.hpp>
 
 using namespace tenon;

@@ -27,7 +27,8 @@ double distance(float found, double expected) {
         float const finite = std::isinf(found) ? rounded : found;
         return std::fabs(finite) > 3.4028e38f && std::signbit(found) == std::signbit(rounded) ? 1 : 1e9;
     }
-    return std::fabs(static_cast<double>(found) - expected) / std::ldexp(1.0, std::max(std::ilogb(expected), -126) - 23);
+    return std::fabs(static_cast<double>(found) - expected) /
+           std::ldexp(1.0, std::max(std::ilogb(expected), -126) - 23);
 }
 
 /// The largest distance over floats of every exponent and sign, for vectors and for scalars.
@@ -37,7 +38,8 @@ double worst(Function function, Oracle oracle) {
     std::uint32_t const step = 9973; // a prime: all mantissas' bits move
     for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += std::uint64_t{step} * lanes) {
         V x{};
-        for (int i = 0; i < lanes; ++i) x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(bits + step * static_cast<std::uint32_t>(i)));
+        for (int i = 0; i < lanes; ++i)
+            x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(bits + step * static_cast<std::uint32_t>(i)));
         V const y = function(x);
         for (int i = 0; i < lanes; ++i) {
             double const expected = oracle(static_cast<double>(x[i]));
@@ -47,7 +49,7 @@ double worst(Function function, Oracle oracle) {
     return most;
 }
 
-#define CHECK_FUNCTION(name, oracle, bound)                                                                                    \
+#define CHECK_FUNCTION(name, oracle, bound)                                                                            \
     CHECK(worst([](auto x) { return math::name(x); }, [](double x) { return oracle; }) < bound)
 
 } // namespace
@@ -69,7 +71,8 @@ TEST_CASE("elementary functions are within a few units in the last place everywh
 }
 
 TEST_CASE("special values come out as in C") {
-    for (float x : {0.0f, -0.0f, 1.0f, -1.0f, inf, -inf, not_a_number, 1e-45f, -1e-45f, 1e-39f, 88.7f, 88.8f, -87.4f, -103.9f, -104.5f, 3.4e38f, 0.5f, 1.5f, 2.5f, -2.5f}) {
+    for (float x : {0.0f,  -0.0f, 1.0f,   -1.0f,   inf,     -inf,    not_a_number, 1e-45f, -1e-45f, 1e-39f,
+                    88.7f, 88.8f, -87.4f, -103.9f, -104.5f, 3.4e38f, 0.5f,         1.5f,   2.5f,    -2.5f}) {
         CAPTURE(x);
         double const wide = static_cast<double>(x);
         CHECK(distance(math::exp(x), std::exp(wide)) < 2);
@@ -88,24 +91,31 @@ TEST_CASE("special values come out as in C") {
 
 TEST_CASE("pow is within a unit in the last place and knows C's special cases") {
     std::uint64_t state = 1;
-    auto const random = [&] { return static_cast<std::uint32_t>((state = state * 6364136223846793005ull + 1442695040888963407ull) >> 32); };
+    auto const random = [&] {
+        return static_cast<std::uint32_t>((state = state * 6364136223846793005ull + 1442695040888963407ull) >> 32);
+    };
     double most = 0;
     for (int i = 0; i < 300'000; ++i) {
         float const any = std::bit_cast<float>(random()), other = std::bit_cast<float>(random());
-        float const base = static_cast<float>(random()) * 1e-9f, exponent = static_cast<float>(static_cast<std::int32_t>(random())) * 2e-8f;
-        most = std::max(most, distance(math::pow(any, other), std::pow(static_cast<double>(any), static_cast<double>(other))));
-        most = std::max(most, distance(math::pow(base, exponent), std::pow(static_cast<double>(base), static_cast<double>(exponent))));
+        float const base = static_cast<float>(random()) * 1e-9f,
+                    exponent = static_cast<float>(static_cast<std::int32_t>(random())) * 2e-8f;
+        most = std::max(
+            most, distance(math::pow(any, other), std::pow(static_cast<double>(any), static_cast<double>(other))));
+        most = std::max(most, distance(math::pow(base, exponent),
+                                       std::pow(static_cast<double>(base), static_cast<double>(exponent))));
     }
     CHECK(most < 0.6);
 
-    float const special[] = {0.0f, -0.0f, 1.0f, -1.0f, inf, -inf, not_a_number, 2.0f, 3.0f, -2.0f, -3.0f, 0.5f, -0.5f, 1e-40f, -1e-40f, 3e38f, 16777217.0f, -2.5f};
+    float const special[] = {0.0f,  -0.0f, 1.0f, -1.0f, inf,    -inf,    not_a_number, 2.0f,        3.0f,
+                             -2.0f, -3.0f, 0.5f, -0.5f, 1e-40f, -1e-40f, 3e38f,        16777217.0f, -2.5f};
     for (float x : special)
         for (float y : special) {
             CAPTURE(x);
             CAPTURE(y);
             CHECK(distance(math::pow(x, y), std::pow(static_cast<double>(x), static_cast<double>(y))) < 0.6);
             V const vector = math::pow(V{} + x, V{} + y);
-            if (!std::signbit(x) && !std::signbit(y)) CHECK(distance(vector[lanes - 1], std::pow(static_cast<double>(x), static_cast<double>(y))) < 0.6);
+            if (!std::signbit(x) && !std::signbit(y))
+                CHECK(distance(vector[lanes - 1], std::pow(static_cast<double>(x), static_cast<double>(y))) < 0.6);
         }
 }
 

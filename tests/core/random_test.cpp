@@ -15,8 +15,10 @@ constexpr bool equal(PhiloxBlock const& block, std::uint32_t a, std::uint32_t b,
 
 // Known answers of the Random123 library (kat_vectors, philox4x32 10).
 static_assert(equal(philox({{0, 0, 0, 0}}, 0), 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
-static_assert(equal(philox({{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}}, 0xffffffffffffffff), 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd));
-static_assert(equal(philox({{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, 0x299f31d0a4093822), 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
+static_assert(equal(philox({{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}}, 0xffffffffffffffff), 0x408f276d,
+                    0x41c83b0e, 0xa20bc7c6, 0x6d5451fd));
+static_assert(equal(philox({{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, 0x299f31d0a4093822), 0xd16cfe09,
+                    0x94fdcceb, 0x5001e420, 0x24126ea1));
 
 static_assert(random_stream(RandomPurpose::initial_weights) == 0);
 static_assert(random_stream(RandomPurpose::dropout, 5) == 0x02000005);
@@ -30,7 +32,9 @@ TEST_CASE("an element's number is its word of the block that four elements share
     RandomSource const source{0x0123456789abcdef, random_stream(RandomPurpose::user, 3), 17};
     for (std::uint64_t element : {0ull, 1ull, 2ull, 3ull, 4ull, 1000003ull, (1ull << 34) + 5}) {
         std::uint64_t const block = element / 4;
-        PhiloxBlock const words = philox({{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), source.stream, 17}}, source.seed);
+        PhiloxBlock const words =
+            philox({{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), source.stream, 17}},
+                   source.seed);
         CHECK(random_bits(source, element) == words.word[element % 4]);
         CHECK(uniform(source, element) == static_cast<float>(words.word[element % 4] >> 8) / 16777216.0f);
     }

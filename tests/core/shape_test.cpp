@@ -28,7 +28,9 @@ static_assert(!is_contiguous({3, 4}, {8, 1}));
 static_assert(normalised_axis(-1, 3) == 2 && normalised_axis(0, 3) == 0 && normalised_axis(-3, 3) == 0);
 static_assert(normalised_axis(3, 3) == -1 && normalised_axis(-4, 3) == -1 && normalised_axis(0, 0) == -1);
 
-constexpr bool gives(Dims const& a, Dims const& b, Dims const& together) { return broadcast(a, b).fits && broadcast(a, b).dims == together; }
+constexpr bool gives(Dims const& a, Dims const& b, Dims const& together) {
+    return broadcast(a, b).fits && broadcast(a, b).dims == together;
+}
 static_assert(gives({2, 3}, {3}, {2, 3}));
 static_assert(gives({3}, {2, 3}, {2, 3}));
 static_assert(gives({2, 1}, {1, 5}, {2, 5}));

@@ -58,7 +58,8 @@ TEST_CASE("tensors are written down as lists") {
 TEST_CASE("a list of another length is refused and says both lengths") {
     CHECK_THROWS_WITH_AS((Matrix{1, 2, 3, 4, 5}), "tensor initialised with 5 values, its shape has 6", Error);
     CHECK_THROWS_WITH_AS((Matrix{{1, 2, 3}}), "tensor initialised with 1 rows, its shape has 2", Error);
-    CHECK_THROWS_WITH_AS((Matrix{{1, 2, 3}, {4, 5}}), "tensor initialised with 2 values in a row, its shape has 3", Error);
+    CHECK_THROWS_WITH_AS((Matrix{{1, 2, 3}, {4, 5}}), "tensor initialised with 2 values in a row, its shape has 3",
+                         Error);
     std::array<float, 7> const values{};
     CHECK_THROWS_AS((Matrix{std::span<float const>{values}}), Error);
 }

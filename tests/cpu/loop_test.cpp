@@ -14,16 +14,20 @@ using namespace tenon;
 namespace {
 
 constexpr std::uint64_t step(Fn fn, int a = 0, int b = 0, int c = 0) {
-    return Instruction{fn, static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b), static_cast<std::uint8_t>(c), 0}.encode();
+    return Instruction{fn, static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b), static_cast<std::uint8_t>(c), 0}
+        .encode();
 }
 constexpr std::uint64_t operand(Fn fn, unsigned number, int value = 0) {
     return Instruction{fn, static_cast<std::uint8_t>(value), 0, 0, number}.encode();
 }
-constexpr std::uint64_t constant(float value) { return Instruction{Fn::constant, 0, 0, 0, std::bit_cast<std::uint32_t>(value)}.encode(); }
+constexpr std::uint64_t constant(float value) {
+    return Instruction{Fn::constant, 0, 0, 0, std::bit_cast<std::uint32_t>(value)}.encode();
+}
 
 /// y = F(x0, x1, x2), operands 0 to 2, result operand 3.
 template <Fn F>
-using Apply = Program<operand(Fn::load, 0), operand(Fn::load, 1), operand(Fn::load, 2), step(F, 0, 1, 2), operand(Fn::store, 3, 3)>;
+using Apply = Program<operand(Fn::load, 0), operand(Fn::load, 1), operand(Fn::load, 2), step(F, 0, 1, 2),
+                      operand(Fn::store, 3, 3)>;
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -32,7 +36,9 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 template <class T>
 class Guarded {
 public:
-    explicit Guarded(std::size_t count) : values_(count + 2 * guard) { std::memset(static_cast<void*>(values_.data()), 0x5a, values_.size() * sizeof(T)); }
+    explicit Guarded(std::size_t count) : values_(count + 2 * guard) {
+        std::memset(static_cast<void*>(values_.data()), 0x5a, values_.size() * sizeof(T));
+    }
     T* data() { return values_.data() + guard; }
     T& operator[](std::size_t i) { return data()[i]; }
     [[nodiscard]] bool guards_intact() const {
@@ -49,8 +55,9 @@ private:
 /// One operand of length N is added to another and the sum is negated: right values, and nothing outside touched.
 template <index_t N>
 void check_length() {
-    using P = Program<operand(Fn::load, 0), operand(Fn::load, 1), step(Fn::add, 0, 1), step(Fn::neg, 2), operand(Fn::store, 2, 3)>;
-    constexpr std::size_t n = static_cast<std::size_t>(N);
+    using P = Program<operand(Fn::load, 0), operand(Fn::load, 1), step(Fn::add, 0, 1), step(Fn::neg, 2),
+                      operand(Fn::store, 2, 3)>;
+    std::size_t const n = static_cast<std::size_t>(N);
     std::mt19937 random{static_cast<unsigned>(N)};
     std::uniform_real_distribution<float> uniform{-1, 1};
     Guarded<float> x{n}, y{n}, z{n};
@@ -82,7 +89,8 @@ void check_function(std::vector<Compute> const& a, std::vector<Compute> const& b
         z[i] = static_cast<Compute>(i);
     }
     Operand const operands[] = {{x.data()}, {y.data()}, {z.data()}, {result.data()}};
-    cpu::run_loop<Compute, Apply<F>, Extents<n>, Access<Compute, 1>, Access<Compute, 1>, Access<Compute, 1>, Access<Compute, 1>>(operands);
+    cpu::run_loop<Compute, Apply<F>, Extents<n>, Access<Compute, 1>, Access<Compute, 1>, Access<Compute, 1>,
+                  Access<Compute, 1>>(operands);
     for (std::size_t i = 0; i < n; ++i) {
         CAPTURE(i);
         CAPTURE(x[i]);
@@ -96,14 +104,19 @@ void check_function(std::vector<Compute> const& a, std::vector<Compute> const& b
 } // namespace
 
 TEST_CASE("lengths around vectors and unrolled trips are exact") {
-    check_lengths<0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 15, 16, 17, 18, 24, 30, 31, 32, 33, 47, 63, 64, 65, 79, 80, 95, 127, 128, 129, 191, 200>();
+    check_lengths<0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 15, 16, 17, 18, 24, 30, 31, 32, 33, 47, 63, 64, 65, 79, 80, 95,
+                  127, 128, 129, 191, 200>();
 }
 
 TEST_CASE("comparisons, logic, min, max, relu and select treat NaN as PyTorch does") {
     std::vector<float> const a{not_a_number, -1, 0, 2, infinity, -infinity, -0.0f}, b{0, 2, not_a_number, -1};
     check_function<float, Fn::relu>(a, b, [](float x, float, float) { return x < 0 ? 0 : x; });
-    check_function<float, Fn::max>(a, b, [](float x, float y, float) { return x != x ? x : y != y ? y : x > y ? x : y; });
-    check_function<float, Fn::min>(a, b, [](float x, float y, float) { return x != x ? x : y != y ? y : x < y ? x : y; });
+    check_function<float, Fn::max>(a, b, [](float x, float y, float) {
+        return x != x ? x : y != y ? y : x > y ? x : y;
+    });
+    check_function<float, Fn::min>(a, b, [](float x, float y, float) {
+        return x != x ? x : y != y ? y : x < y ? x : y;
+    });
     check_function<float, Fn::less>(a, b, [](float x, float y, float) { return x < y; });
     check_function<float, Fn::less_equal>(a, b, [](float x, float y, float) { return x <= y; });
     check_function<float, Fn::equal>(a, b, [](float x, float y, float) { return x == y; });
@@ -127,7 +140,8 @@ TEST_CASE("arithmetic in every type that values can have in registers") {
     std::vector<std::int64_t> const c{-7, 3, 0, 10'000'000'000}, d{2, -5, 9};
     check_function<std::int64_t, Fn::sub>(c, d, [](std::int64_t x, std::int64_t y, std::int64_t) { return x - y; });
     check_function<std::int64_t, Fn::mul>(c, d, [](std::int64_t x, std::int64_t y, std::int64_t) { return x * y; });
-    check_function<std::int64_t, Fn::max>(c, d, [](std::int64_t x, std::int64_t y, std::int64_t) { return x > y ? x : y; });
+    check_function<std::int64_t, Fn::max>(c, d,
+                                          [](std::int64_t x, std::int64_t y, std::int64_t) { return x > y ? x : y; });
     std::vector<double> const e{-0.1, 3.5, 1e300}, f{2, 1e-3};
     check_function<double, Fn::mul>(e, f, [](double x, double y, double) { return x * y; });
     check_function<double, Fn::exp>(f, e, [](double x, double, double) { return std::exp(x); });
@@ -137,7 +151,8 @@ TEST_CASE("arithmetic in every type that values can have in registers") {
 TEST_CASE("a nest with broadcast, transposed and gathered operands visits every element once") {
     // y[c][p][l] = bias[c] + x[l][c][p] * w[p], x transposed
     constexpr index_t C = 5, P = 7, L = 19;
-    using Multiply = Program<operand(Fn::load, 0), operand(Fn::load, 1), operand(Fn::load, 2), step(Fn::mul, 1, 2), step(Fn::add, 0, 3), operand(Fn::store, 3, 4)>;
+    using Multiply = Program<operand(Fn::load, 0), operand(Fn::load, 1), operand(Fn::load, 2), step(Fn::mul, 1, 2),
+                             step(Fn::add, 0, 3), operand(Fn::store, 3, 4)>;
     std::vector<float> bias(C), x(C * P * L), w(P);
     Guarded<float> y{C * P * L};
     std::mt19937 random{3};
@@ -145,7 +160,8 @@ TEST_CASE("a nest with broadcast, transposed and gathered operands visits every 
     for (auto* v : {&bias, &x, &w})
         for (float& value : *v) value = static_cast<float>(whole(random));
     Operand const operands[] = {{bias.data()}, {x.data()}, {w.data()}, {y.data()}};
-    cpu::run_loop<float, Multiply, Extents<C, P, L>, Access<float, 1, 0, 0>, Access<float, P, 1, C * P>, Access<float, 0, 1, 0>, Access<float, P * L, L, 1>>(operands);
+    cpu::run_loop<float, Multiply, Extents<C, P, L>, Access<float, 1, 0, 0>, Access<float, P, 1, C * P>,
+                  Access<float, 0, 1, 0>, Access<float, P * L, L, 1>>(operands);
     for (index_t c = 0; c < C; ++c)
         for (index_t p = 0; p < P; ++p)
             for (index_t l = 0; l < L; ++l) {
@@ -168,8 +184,9 @@ TEST_CASE("stores with a stride write their elements and no others") {
 }
 
 TEST_CASE("loads and stores convert") {
-    using Scale = Program<operand(Fn::load, 0), operand(Fn::load, 1), step(Fn::mul, 0, 1), operand(Fn::load, 2), step(Fn::add, 2, 3),
-                          operand(Fn::store, 3, 4), operand(Fn::store, 4, 4), step(Fn::less, 0, 3), operand(Fn::store, 5, 7), operand(Fn::store, 6, 7)>;
+    using Scale = Program<operand(Fn::load, 0), operand(Fn::load, 1), step(Fn::mul, 0, 1), operand(Fn::load, 2),
+                          step(Fn::add, 2, 3), operand(Fn::store, 3, 4), operand(Fn::store, 4, 4), step(Fn::less, 0, 3),
+                          operand(Fn::store, 5, 7), operand(Fn::store, 6, 7)>;
     constexpr std::size_t n = 43;
     std::vector<std::uint8_t> a(n);
     std::vector<std::int64_t> b(n);
@@ -182,9 +199,10 @@ TEST_CASE("loads and stores convert") {
         b[i] = static_cast<std::int64_t>(i) - 20;
         c[i] = 1000 - static_cast<std::int32_t>(i * i);
     }
-    Operand const operands[] = {{a.data()}, {b.data()}, {c.data()}, {to_int.data()}, {to_double.data()}, {to_bool.data()}, {to_float.data()}};
-    cpu::run_loop<float, Scale, Extents<n>, Access<std::uint8_t, 1>, Access<std::int64_t, 1>, Access<std::int32_t, 1>, Access<std::int32_t, 1>, Access<double, 1>,
-                  Access<bool, 1>, Access<float, 1>>(operands);
+    Operand const operands[] = {{a.data()},         {b.data()},       {c.data()},       {to_int.data()},
+                                {to_double.data()}, {to_bool.data()}, {to_float.data()}};
+    cpu::run_loop<float, Scale, Extents<n>, Access<std::uint8_t, 1>, Access<std::int64_t, 1>, Access<std::int32_t, 1>,
+                  Access<std::int32_t, 1>, Access<double, 1>, Access<bool, 1>, Access<float, 1>>(operands);
     for (std::size_t i = 0; i < n; ++i) {
         int const expected = a[i] * static_cast<int>(b[i]) + c[i];
         CHECK(to_int[i] == expected);
@@ -203,13 +221,15 @@ TEST_CASE("index and random follow their own strides and base") {
     cpu::run_loop<float, P, Extents<R, C>, IndexAccess<C, 1>, IndexAccess<1, R>, Access<float, C, 1>>(operands);
     for (index_t r = 0; r < R; ++r)
         for (index_t c = 0; c < C; ++c)
-            CHECK(y[static_cast<std::size_t>(r * C + c)] == uniform(source, static_cast<std::uint64_t>(3 + r * C + c)) + static_cast<float>(100 + r + R * c));
+            CHECK(y[static_cast<std::size_t>(r * C + c)] ==
+                  uniform(source, static_cast<std::uint64_t>(3 + r * C + c)) + static_cast<float>(100 + r + R * c));
 }
 
 TEST_CASE("an update in place reads each element before it writes it, and a later load sees the store") {
     // v = 0.5 v + g; p = p - v (read again)
-    using P = Program<operand(Fn::load, 0), operand(Fn::load, 1), constant(0.5f), step(Fn::mul, 0, 2), step(Fn::add, 3, 1), operand(Fn::store, 0, 4),
-                      operand(Fn::load, 2), operand(Fn::load, 0), step(Fn::sub, 6, 7), operand(Fn::store, 2, 8)>;
+    using P = Program<operand(Fn::load, 0), operand(Fn::load, 1), constant(0.5f), step(Fn::mul, 0, 2),
+                      step(Fn::add, 3, 1), operand(Fn::store, 0, 4), operand(Fn::load, 2), operand(Fn::load, 0),
+                      step(Fn::sub, 6, 7), operand(Fn::store, 2, 8)>;
     constexpr std::size_t n = 101;
     std::vector<float> v(n), g(n), p(n), v0, p0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -238,7 +258,8 @@ TEST_CASE("a nest without elements does nothing, one of a single element does on
 }
 
 TEST_CASE("an element's bits do not depend on where it stands in its row") {
-    using P = Program<operand(Fn::load, 0), step(Fn::exp, 0), step(Fn::tanh, 1), step(Fn::log1p, 2), operand(Fn::store, 1, 3)>;
+    using P = Program<operand(Fn::load, 0), step(Fn::exp, 0), step(Fn::tanh, 1), step(Fn::log1p, 2),
+                      operand(Fn::store, 1, 3)>;
     constexpr std::size_t n = 77;
     std::vector<float> x(n), y(n), z(n);
     for (std::size_t i = 0; i < n; ++i) x[i] = 0.037f * static_cast<float>(i) - 1.5f;

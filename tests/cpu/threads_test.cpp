@@ -10,7 +10,8 @@
 using namespace tenon;
 using cpu::ThreadPool;
 
-TEST_CASE("ThreadPool: each task once, by a thread of the team; one thread's first task is the first of its share or was left by others") {
+TEST_CASE("ThreadPool: each task once, by a thread of the team; one thread's first task is the first of its share or "
+          "was left by others") {
     for (int threads : {1, 2, 3, 4, 7})
         for (index_t tasks : {0, 1, 2, 3, 5, 8, 64, 1001}) {
             CAPTURE(threads);
@@ -25,7 +26,8 @@ TEST_CASE("ThreadPool: each task once, by a thread of the team; one thread's fir
             });
             CHECK(std::count(calls.begin(), calls.end(), 1) == tasks);
             if (threads == 1) CHECK(std::is_sorted(order[0].begin(), order[0].end()));
-            if (tasks > 1 && threads > 1 && !order[0].empty()) CHECK(order[0][0] == 0); // the caller begins with its share
+            if (tasks > 1 && threads > 1 && !order[0].empty())
+                CHECK(order[0][0] == 0); // the caller begins with its share
         }
 }
 
@@ -62,7 +64,8 @@ TEST_CASE("ThreadPool: what tasks wrote is visible after run, and what the calle
     ThreadPool pool{4};
     std::vector<long> value(16, 0);
     for (long round = 1; round <= 3000; ++round)
-        pool.run(16, [&](index_t task, int) noexcept { value[static_cast<std::size_t>((task * 7 + round) % 16)] += round; });
+        pool.run(
+            16, [&](index_t task, int) noexcept { value[static_cast<std::size_t>((task * 7 + round) % 16)] += round; });
     for (long v : value) CHECK(v == 3000 * 3001 / 2);
 }
 

@@ -94,16 +94,19 @@ TEST_CASE("what is written twice is computed once, if it is the same at run time
     auto const e = exp(x);
     count(y = e / (1 + e));
     CHECK(times(Traffic::reads, x) == 1); // one load feeds both
-    for (index_t i = 0; i < x.size(); ++i) CHECK(y.data()[i] == doctest::Approx(1 / (1 + std::exp(-static_cast<double>(x.data()[i])))).epsilon(1e-5));
+    for (index_t i = 0; i < x.size(); ++i)
+        CHECK(y.data()[i] == doctest::Approx(1 / (1 + std::exp(-static_cast<double>(x.data()[i])))).epsilon(1e-5));
     count(y = exp(x) / (1 + exp(other))); // the same type, other elements
     CHECK(times(Traffic::reads, other) == 1);
     for (index_t i = 0; i < x.size(); ++i)
-        CHECK(static_cast<double>(y.data()[i]) ==
-              doctest::Approx(std::exp(static_cast<double>(x.data()[i])) / (1 + std::exp(static_cast<double>(other.data()[i])))).epsilon(1e-5));
+        CHECK(static_cast<double>(y.data()[i]) == doctest::Approx(std::exp(static_cast<double>(x.data()[i])) /
+                                                                  (1 + std::exp(static_cast<double>(other.data()[i]))))
+                                                      .epsilon(1e-5));
     auto const scaled = [&](float factor) { return tanh(x * factor); };
     y = scaled(2) * scaled(2) + scaled(3);
     for (index_t i = 0; i < x.size(); ++i) {
-        double const a = std::tanh(2 * static_cast<double>(x.data()[i])), b = std::tanh(3 * static_cast<double>(x.data()[i]));
+        double const a = std::tanh(2 * static_cast<double>(x.data()[i])),
+                     b = std::tanh(3 * static_cast<double>(x.data()[i]));
         CHECK(static_cast<double>(y.data()[i]) == doctest::Approx(a * a + b).epsilon(1e-5).scale(1));
     }
 }

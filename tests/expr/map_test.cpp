@@ -56,9 +56,11 @@ TEST_CASE("a functor on a scalar works on expressions, by map and by calling it"
             double const v = static_cast<double>(x(i, j)), w = static_cast<double>(x(i, j) + b(i, j));
             CHECK(static_cast<double>(y(i, j)) == doctest::Approx(mish(w)).epsilon(1e-5));
             CHECK(static_cast<double>(z(i, j)) == doctest::Approx(mish(w)).epsilon(1e-5));
-            CHECK(static_cast<double>(h(i, j)) == doctest::Approx(std::fabs(v) < 1 ? 0.5 * v * v : std::fabs(v) - 0.5).epsilon(1e-6));
+            CHECK(static_cast<double>(h(i, j)) ==
+                  doctest::Approx(std::fabs(v) < 1 ? 0.5 * v * v : std::fabs(v) - 0.5).epsilon(1e-6));
             CHECK(static_cast<double>(l(i, j)) == doctest::Approx(v * v + 1).epsilon(1e-6));
-            CHECK(static_cast<double>(hinge(i, j)) == doctest::Approx(std::fmax(0, 1 - v * (b(i, j) > 0 ? 1 : -1))).epsilon(1e-6));
+            CHECK(static_cast<double>(hinge(i, j)) ==
+                  doctest::Approx(std::fmax(0, 1 - v * (b(i, j) > 0 ? 1 : -1))).epsilon(1e-6));
         }
 }
 
@@ -67,7 +69,8 @@ TEST_CASE("what a functor mentions twice is computed once") {
     // exp(x + b) would be there three times if the operand were copied into the formula
     auto const by_map = map(program::Mish{}, exp(x + b));
     auto const by_call = program::Mish{}(exp(x + b));
-    static_assert(steps<std::remove_cvref_t<decltype(by_map)>>() == 2 + 8); // +, exp; relu, abs, neg, exp, log1p, +, tanh, *
+    static_assert(steps<std::remove_cvref_t<decltype(by_map)>>() ==
+                  2 + 8); // +, exp; relu, abs, neg, exp, log1p, +, tanh, *
     static_assert(steps<std::remove_cvref_t<decltype(by_call)>>() == steps<std::remove_cvref_t<decltype(by_map)>>());
     CHECK(Tensor{by_map}(0) == doctest::Approx(mish(1)));
     CHECK(Tensor{by_call}(0) == doctest::Approx(mish(1)));
@@ -81,7 +84,9 @@ TEST_CASE("derived functions keep double precision where the tensors have it") {
     for (index_t i = 0; i < 3; ++i) {
         double const v = x(i);
         CHECK(y(i) == doctest::Approx(0.5 * v * (1 + std::erf(v / std::sqrt(2.0)))).epsilon(1e-14));
-        CHECK(t(i) == doctest::Approx(0.5 * v * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (v + 0.044715 * v * v * v)))).epsilon(1e-14));
+        CHECK(t(i) == doctest::Approx(
+                          0.5 * v * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (v + 0.044715 * v * v * v))))
+                          .epsilon(1e-14));
     }
     Tensor<std::int32_t, Shape<2>> const whole{3, -2};
     Tensor s = softplus(whole);

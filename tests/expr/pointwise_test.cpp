@@ -26,7 +26,8 @@ TEST_CASE("arithmetic, functions and numbers in one loop") {
     for (index_t r = 0; r < R; ++r)
         for (index_t c = 0; c < C; ++c) {
             double const a = static_cast<double>(x(r, c)), b = static_cast<double>(y(r, c));
-            double const expected = std::exp(a) * b - 3 / b + std::sqrt(b) * 0.5 + std::pow(b, a) - std::max(a, b) + std::min(a, 0.25);
+            double const expected =
+                std::exp(a) * b - 3 / b + std::sqrt(b) * 0.5 + std::pow(b, a) - std::max(a, b) + std::min(a, 0.25);
             CHECK(static_cast<double>(z(r, c)) == doctest::Approx(expected).epsilon(1e-5));
         }
 }
@@ -120,10 +121,14 @@ TEST_CASE("element types combine as in PyTorch, and numbers adapt to tensors") {
     Tensor<std::uint8_t, Shape<3>> const u;
     Tensor<bool, Shape<3>> const b;
     using S = Shape<3>;
-    static_assert(gives<decltype(f * 2.5), float, S> && gives<decltype(f + d), double, S> && gives<decltype(f * l), float, S> && gives<decltype(i + l), std::int64_t, S>);
-    static_assert(gives<decltype(i * 2.5), float, S> && gives<decltype(i * 2), std::int32_t, S> && gives<decltype(i / i), float, S> && gives<decltype(exp(i)), float, S>);
-    static_assert(gives<decltype(u + 1), std::uint8_t, S> && gives<decltype(u / 255.0f), float, S> && gives<decltype(b + b), std::int32_t, S> && gives<decltype(f < d), bool, S>);
-    static_assert(gives<decltype(b && b), bool, S> && gives<decltype(select(b, f, d)), double, S> && gives<decltype(select(b, l, 0)), std::int64_t, S>);
+    static_assert(gives<decltype(f * 2.5), float, S> && gives<decltype(f + d), double, S> &&
+                  gives<decltype(f * l), float, S> && gives<decltype(i + l), std::int64_t, S>);
+    static_assert(gives<decltype(i * 2.5), float, S> && gives<decltype(i * 2), std::int32_t, S> &&
+                  gives<decltype(i / i), float, S> && gives<decltype(exp(i)), float, S>);
+    static_assert(gives<decltype(u + 1), std::uint8_t, S> && gives<decltype(u / 255.0f), float, S> &&
+                  gives<decltype(b + b), std::int32_t, S> && gives<decltype(f < d), bool, S>);
+    static_assert(gives<decltype(b && b), bool, S> && gives<decltype(select(b, f, d)), double, S> &&
+                  gives<decltype(select(b, l, 0)), std::int64_t, S>);
 }
 
 TEST_CASE("whole numbers stay exact, beside fractions too") {

@@ -16,7 +16,8 @@ Tensor<double, Shape<SA::dims[0], SB::dims[1]>> product(Tensor<T, SA> const& a, 
     Tensor<double, Shape<SA::dims[0], SB::dims[1]>> c;
     for (index_t i = 0; i < SA::dims[0]; ++i)
         for (index_t j = 0; j < SB::dims[1]; ++j)
-            for (index_t k = 0; k < SA::dims[1]; ++k) c(i, j) += static_cast<double>(a(i, k)) * static_cast<double>(b(k, j));
+            for (index_t k = 0; k < SA::dims[1]; ++k)
+                c(i, j) += static_cast<double>(a(i, k)) * static_cast<double>(b(k, j));
     return c;
 }
 
@@ -32,7 +33,8 @@ void check() {
     auto const expected = product(x, w);
     double worst = 0;
     for (index_t i = 0; i < M; ++i)
-        for (index_t j = 0; j < N; ++j) worst = std::max(worst, std::fabs(static_cast<double>(y(i, j)) - expected(i, j)));
+        for (index_t j = 0; j < N; ++j)
+            worst = std::max(worst, std::fabs(static_cast<double>(y(i, j)) - expected(i, j)));
     CHECK(worst < 1e-6 * static_cast<double>(K + 10));
 }
 
@@ -90,9 +92,11 @@ TEST_CASE("an epilogue, a reduction of a product, and two products in one statem
         CHECK(static_cast<double>(s(i)) == doctest::Approx(row).epsilon(1e-4).scale(10));
         for (index_t j = 0; j < 65; ++j) {
             double const sum = expected(i, j) + static_cast<double>(b(j));
-            CHECK(static_cast<double>(y(i, j)) == doctest::Approx(std::fmax(sum, 0) * 2 + static_cast<double>(residual(i, j))).epsilon(1e-4).scale(1));
+            CHECK(static_cast<double>(y(i, j)) ==
+                  doctest::Approx(std::fmax(sum, 0) * 2 + static_cast<double>(residual(i, j))).epsilon(1e-4).scale(1));
             CHECK(static_cast<double>(p(i, j)) == doctest::Approx(std::exp(sum) / total).epsilon(1e-3));
-            CHECK(static_cast<double>(two(i, j)) == doctest::Approx(expected(i, j) - expected_bent(i, j)).epsilon(1e-4).scale(1));
+            CHECK(static_cast<double>(two(i, j)) ==
+                  doctest::Approx(expected(i, j) - expected_bent(i, j)).epsilon(1e-4).scale(1));
         }
         for (index_t j = 0; j < 33; ++j) {
             double sum = 0;
@@ -123,5 +127,6 @@ TEST_CASE("a product may be assigned to one of its factors") {
     auto const expected = product(x, w);
     x = matmul(x, w);
     for (index_t i = 0; i < 33; ++i)
-        for (index_t j = 0; j < 33; ++j) CHECK(static_cast<double>(x(i, j)) == doctest::Approx(expected(i, j)).epsilon(1e-4).scale(1));
+        for (index_t j = 0; j < 33; ++j)
+            CHECK(static_cast<double>(x(i, j)) == doctest::Approx(expected(i, j)).epsilon(1e-4).scale(1));
 }

@@ -90,7 +90,8 @@ void check_axis() {
                 }
             }
             CHECK(static_cast<double>(sums(i, j)) == doctest::Approx(total).epsilon(1e-4).scale(10));
-            CHECK(static_cast<double>(means(i, j)) == doctest::Approx(total / static_cast<double>(extent[Axis])).epsilon(1e-4).scale(1));
+            CHECK(static_cast<double>(means(i, j)) ==
+                  doctest::Approx(total / static_cast<double>(extent[Axis])).epsilon(1e-4).scale(1));
             CHECK(static_cast<double>(products(i, j)) == doctest::Approx(product).epsilon(1e-4));
             CHECK(static_cast<double>(most(i, j)) == largest);
             CHECK(static_cast<double>(least(i, j)) == smallest);
@@ -142,7 +143,8 @@ TEST_CASE("a sum's bits do not depend on where its elements lie") {
 TEST_CASE("long sums do not lose what short ones keep") {
     Tensor<float, Shape<3'000'000>> const ones = full<Shape<3'000'000>>(1.1f);
     double const exact = 3e6 * static_cast<double>(1.1f);
-    CHECK(std::fabs(static_cast<double>(sum(ones)) - exact) < exact * 4e-6); // one after the other they would be off by 1e-2
+    CHECK(std::fabs(static_cast<double>(sum(ones)) - exact) <
+          exact * 4e-6); // one after the other they would be off by 1e-2
     Tensor<float, Shape<300'000, 3>> const tall = full<Shape<300'000, 3>>(1.1f);
     Tensor down = sum<0>(tall);
     for (float v : down) CHECK(std::fabs(static_cast<double>(v) - exact / 10) < exact * 4e-7);
@@ -248,7 +250,8 @@ TEST_CASE("softmax row by row, by hand and by name, along either axis") {
         double total = 0;
         for (index_t i = 0; i < 9; ++i) total += std::exp(static_cast<double>(x(i, j)));
         for (index_t i = 0; i < 9; ++i)
-            CHECK(static_cast<double>(down(i, j)) == doctest::Approx(std::exp(static_cast<double>(x(i, j))) / total).epsilon(2e-5));
+            CHECK(static_cast<double>(down(i, j)) ==
+                  doctest::Approx(std::exp(static_cast<double>(x(i, j))) / total).epsilon(2e-5));
     }
 }
 
@@ -275,9 +278,14 @@ TEST_CASE("reductions of reductions, of broadcasts and inside longer expressions
         for (index_t j = 0; j < 35; ++j) {
             double down = 0;
             for (index_t k = 0; k < 6; ++k) down += static_cast<double>(x(k, j)) / 6;
-            CHECK(static_cast<double>(normalised(i, j)) == doctest::Approx(static_cast<double>(x(i, j)) / total - down).epsilon(1e-5));
-            CHECK(static_cast<double>(scaled(i, j)) == doctest::Approx(static_cast<double>(x(i, j) / norm * row(j))).epsilon(1e-5));
-            CHECK(static_cast<double>(z(i, j)) == doctest::Approx((static_cast<double>(x(i, j)) - total / 35) / std::sqrt(variance + 1e-5)).epsilon(1e-4).scale(1));
+            CHECK(static_cast<double>(normalised(i, j)) ==
+                  doctest::Approx(static_cast<double>(x(i, j)) / total - down).epsilon(1e-5));
+            CHECK(static_cast<double>(scaled(i, j)) ==
+                  doctest::Approx(static_cast<double>(x(i, j) / norm * row(j))).epsilon(1e-5));
+            CHECK(static_cast<double>(z(i, j)) ==
+                  doctest::Approx((static_cast<double>(x(i, j)) - total / 35) / std::sqrt(variance + 1e-5))
+                      .epsilon(1e-4)
+                      .scale(1));
         }
     }
     Tensor twice = max<0>(sum<2>(Tensor<float, Shape<3, 4, 5>>(full<Shape<3, 4, 5>>(2.0f)) * 1.0f));

@@ -45,7 +45,8 @@ TEST_CASE("views can be written to, also with each other's elements") {
     transpose(slice<1, 4, 6>(x)) *= 2.0f;
     for (index_t i = 0; i < 3; ++i)
         for (index_t j = 0; j < 6; ++j) CHECK(x(i, j) == (j < 2 ? 1.0f : j < 4 ? before(i, j + 2) : 2 * before(i, j)));
-    for (index_t j = 0; j < 6; ++j) CHECK(x(3, j) == (j < 2 ? 2.0f : j < 4 ? before(0, j + 2) + 1 : 2 * (before(0, j) + 1)));
+    for (index_t j = 0; j < 6; ++j)
+        CHECK(x(3, j) == (j < 2 ? 2.0f : j < 4 ? before(0, j + 2) + 1 : 2 * (before(0, j) + 1)));
 }
 
 TEST_CASE("views of expressions are expressions") {
@@ -76,7 +77,8 @@ TEST_CASE("views of expressions are expressions") {
             CHECK(swapped(j, i) == x(i, j) * y(i, j));
             CHECK(repeated(1, i, j) == x(i, j) + y(i, j));
             CHECK(turned(i, j, 1) == x(i, j) + 1);
-            CHECK(static_cast<double>(column(i, j)) == doctest::Approx(total * static_cast<double>(x(i, j))).epsilon(1e-5).scale(1));
+            CHECK(static_cast<double>(column(i, j)) ==
+                  doctest::Approx(total * static_cast<double>(x(i, j))).epsilon(1e-5).scale(1));
             if (j >= 2 && (j - 2) % 5 == 0 && j < 17) CHECK(part(i, (j - 2) / 5) == x(i, j) - y(i, j));
             if (j >= 3 && j < 6) CHECK(softmax_part(i, j - 3) == doctest::Approx(whole_softmax(i, j)).epsilon(1e-6));
         }

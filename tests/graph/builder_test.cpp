@@ -126,7 +126,7 @@ TEST_CASE("parameters are named by their path") {
 
 TEST_CASE("a mistake is remembered with its place, and the first one counts") {
     graph::Builder b;
-    using Wrong = Network<Input{4}, Linear{.out = 4}, Residual<Tanh{}, Linear{.in = 5, .out = 4}>, Flatten{7}>;
+    using Wrong = detail::NetworkFacts<Input{4}, Linear{.out = 4}, Residual<Tanh{}, Linear{.in = 5, .out = 4}>, Flatten{7}>;
     (void)Wrong::write(b);
     REQUIRE(!b.verdict.ok());
     CHECK(b.verdict.fault == &fault::in_differs_from_what_arrives);

@@ -1,14 +1,9 @@
 // LeNet's training step, as the compiler sees it: sizes, costs, what is fused into what, memory.
 #include "support/describe_stages.hpp"
+#include "support/lenet.hpp"
 
 #include <tenon/graph/describe.hpp>
-#include <tenon/nn/network.hpp>
-#include <tenon/ops/activation/activation.hpp>
-#include <tenon/ops/conv2d/conv2d.hpp>
 #include <tenon/ops/cross_entropy/cross_entropy.hpp>
-#include <tenon/ops/flatten/flatten.hpp>
-#include <tenon/ops/linear/linear.hpp>
-#include <tenon/ops/pool2d/pool2d.hpp>
 #include <tenon/optim/sgd.hpp>
 #include <tenon/train/program.hpp>
 
@@ -20,12 +15,7 @@ using namespace tenon;
 
 namespace {
 
-using LeNet = Network<Input{1, 28, 28},
-    Conv2d{.in = 1, .out = 20, .kernel = 5},  ReLU{}, MaxPool2d{.kernel = 2},
-    Conv2d{.in = 20, .out = 50, .kernel = 5}, ReLU{}, MaxPool2d{.kernel = 2},
-    Flatten{50 * 4 * 4},
-    Linear{.in = 50 * 4 * 4, .out = 500}, ReLU{},
-    Linear{.in = 500, .out = 10}>;
+using test::LeNet;
 
 template <graph::BatchLayout Layout, bool Reuse = true>
 using Step = graph::Compiled<training::TrainingSource<LeNet, CrossEntropy, SGD, Layout, Reuse>>;

@@ -15,14 +15,15 @@ namespace {
 /// A problem as numbers, so that the oracle is compiled once.
 struct Shape {
     int lanes;
-    index_t channels, height, width, outputs, kernel_height, kernel_width, stride_height, stride_width, padding_height, padding_width,
-        dilation_height, dilation_width, groups, out_height, out_width;
+    index_t channels, height, width, outputs, kernel_height, kernel_width, stride_height, stride_width, padding_height,
+        padding_width, dilation_height, dilation_width, groups, out_height, out_width;
 };
 
 template <class P>
-constexpr Shape shape_of{P::lanes,         P::channels,       P::height,         P::width,           P::outputs,         P::kernel_height,
-                         P::kernel_width,  P::stride_height,  P::stride_width,   P::padding_height,  P::padding_width,   P::dilation_height,
-                         P::dilation_width, P::groups,        P::out_height,     P::out_width};
+constexpr Shape shape_of{P::lanes,          P::channels,       P::height,        P::width,
+                         P::outputs,        P::kernel_height,  P::kernel_width,  P::stride_height,
+                         P::stride_width,   P::padding_height, P::padding_width, P::dilation_height,
+                         P::dilation_width, P::groups,         P::out_height,    P::out_width};
 
 /// Calls f(x index, y index, weight index) for every product of the convolution of one block.
 template <class F>
@@ -39,24 +40,31 @@ void for_each_product(Shape const& s, F f) {
                             if (y < 0 || y >= s.height || x < 0 || x >= s.width) continue;
                             index_t const channel = o / group_outputs * group_channels + i;
                             for (int l = 0; l < s.lanes; ++l)
-                                f(((channel * s.height + y) * s.width + x) * s.lanes + l, ((o * s.out_height + oy) * s.out_width + ox) * s.lanes + l,
+                                f(((channel * s.height + y) * s.width + x) * s.lanes + l,
+                                  ((o * s.out_height + oy) * s.out_width + ox) * s.lanes + l,
                                   ((o * group_channels + i) * s.kernel_height + ky) * s.kernel_width + kx);
                         }
 }
 
 std::vector<Expected> expected_forward(Shape const& s, Array const& x, Array const& weight, index_t y_size) {
     std::vector<Expected> y(static_cast<std::size_t>(y_size));
-    for_each_product(s, [&](index_t ix, index_t iy, index_t iw) { y[static_cast<std::size_t>(iy)].add(static_cast<double>(x[ix]) * weight[iw]); });
+    for_each_product(s, [&](index_t ix, index_t iy, index_t iw) {
+        y[static_cast<std::size_t>(iy)].add(static_cast<double>(x[ix]) * weight[iw]);
+    });
     return y;
 }
 std::vector<Expected> expected_input_gradient(Shape const& s, Array const& dy, Array const& weight, index_t x_size) {
     std::vector<Expected> dx(static_cast<std::size_t>(x_size));
-    for_each_product(s, [&](index_t ix, index_t iy, index_t iw) { dx[static_cast<std::size_t>(ix)].add(static_cast<double>(dy[iy]) * weight[iw]); });
+    for_each_product(s, [&](index_t ix, index_t iy, index_t iw) {
+        dx[static_cast<std::size_t>(ix)].add(static_cast<double>(dy[iy]) * weight[iw]);
+    });
     return dx;
 }
 /// `x` and `dy` hold one block each; adds to `dw`.
 void expect_weight_gradient(Shape const& s, float const* x, float const* dy, std::vector<Expected>& dw) {
-    for_each_product(s, [&](index_t ix, index_t iy, index_t iw) { dw[static_cast<std::size_t>(iw)].add(static_cast<double>(dy[iy]) * x[ix]); });
+    for_each_product(s, [&](index_t ix, index_t iy, index_t iw) {
+        dw[static_cast<std::size_t>(iw)].add(static_cast<double>(dy[iy]) * x[ix]);
+    });
 }
 
 index_t count_wrong(Array const& actual, std::vector<Expected> const& expected) {
@@ -81,7 +89,8 @@ Array whole(index_t channels, index_t rows, index_t row_floats, Array const& in,
             CHECK(tile.intact());
             for (index_t c = 0; c < Kernel::channel_count(task); ++c)
                 for (index_t i = 0; i < (std::min)(Kernel::rows, rows - begin) * row_floats; ++i)
-                    out[((Kernel::channel_begin(task) + c) * rows + begin) * row_floats + i] = tile[c * Kernel::rows * row_floats + i];
+                    out[((Kernel::channel_begin(task) + c) * rows + begin) * row_floats + i] =
+                        tile[c * Kernel::rows * row_floats + i];
         }
     }
     CHECK(space.intact());
@@ -90,9 +99,11 @@ Array whole(index_t channels, index_t rows, index_t row_floats, Array const& in,
 
 /// The kernels under test: for some numbers of lanes all rows in one call, for the others a few rows at a time.
 template <class P>
-using ForwardUnderTest = conv2d::Forward<P, P::lanes == 1 || P::lanes == 8 ? P::out_height : std::min<index_t>(3, P::out_height)>;
+using ForwardUnderTest =
+    conv2d::Forward<P, P::lanes == 1 || P::lanes == 8 ? P::out_height : std::min<index_t>(3, P::out_height)>;
 template <class P>
-using InputGradientUnderTest = conv2d::InputGradient<P, P::lanes == 2 || P::lanes == 16 ? P::height : std::min<index_t>(4, P::height)>;
+using InputGradientUnderTest =
+    conv2d::InputGradient<P, P::lanes == 2 || P::lanes == 16 ? P::height : std::min<index_t>(4, P::height)>;
 
 template <class P>
 Array forward(Array const& x, Array const& weight) {
@@ -136,10 +147,12 @@ void check_weight_gradient(std::mt19937& generator) {
     Array x{blocks * P::x_block}, dy{blocks * P::y_block};
     x.fill_random(generator);
     dy.fill_random(generator);
-    std::vector<Expected> dw(static_cast<std::size_t>(P::outputs * P::weights_per_output)), db(static_cast<std::size_t>(P::outputs));
+    std::vector<Expected> dw(static_cast<std::size_t>(P::outputs * P::weights_per_output)),
+        db(static_cast<std::size_t>(P::outputs));
     for (index_t b = 0; b < blocks; ++b) {
         expect_weight_gradient(shape_of<P>, x.data() + b * P::x_block, dy.data() + b * P::y_block, dw);
-        for (index_t i = 0; i < P::y_block; ++i) db[static_cast<std::size_t>(i / (P::y_block / P::outputs))].add(dy[b * P::y_block + i]);
+        for (index_t i = 0; i < P::y_block; ++i)
+            db[static_cast<std::size_t>(i / (P::y_block / P::outputs))].add(dy[b * P::y_block + i]);
     }
     WeightGradients<P> at_once, in_steps;
     run_weight_gradient<P>(blocks, x.data(), dy.data(), at_once, false);
@@ -161,7 +174,8 @@ void check_lanes_do_not_mix(Array& x, Array const& weight) {
         Array const after = forward<P>(x, weight);
         index_t changed = 0;
         for (index_t i = 0; i < P::y_block; ++i)
-            if (i % P::lanes != spoilt && std::memcmp(&before.data()[i], &after.data()[i], sizeof(float)) != 0) ++changed;
+            if (i % P::lanes != spoilt && std::memcmp(&before.data()[i], &after.data()[i], sizeof(float)) != 0)
+                ++changed;
         CHECK(changed == 0);
     }
 }
@@ -229,17 +243,25 @@ TEST_CASE("conv2d on the CPU: all rows in one call") {
 }
 
 TEST_CASE("conv2d on the CPU: 3x3 with padding") { check_all_lanes<5, 9, 11, 7, 3, 3, 1, 1, 1, 1>(); }
-TEST_CASE("conv2d on the CPU: 3x3 with padding, a row of many tiles") { check_some_lanes<2, 5, 67, 6, 3, 3, 1, 1, 1, 1>(); }
+TEST_CASE("conv2d on the CPU: 3x3 with padding, a row of many tiles") {
+    check_some_lanes<2, 5, 67, 6, 3, 3, 1, 1, 1, 1>();
+}
 TEST_CASE("conv2d on the CPU: 3x3 with stride 2 and padding") { check_all_lanes<3, 13, 10, 6, 3, 3, 2, 2, 1, 1>(); }
 TEST_CASE("conv2d on the CPU: 7x7 with stride 2 and padding") { check_some_lanes<3, 17, 19, 5, 7, 7, 2, 2, 3, 3>(); }
 TEST_CASE("conv2d on the CPU: 1x1") { check_all_lanes<7, 5, 6, 9, 1, 1>(); }
 TEST_CASE("conv2d on the CPU: 1x1 with stride 2") { check_some_lanes<4, 7, 5, 3, 1, 1, 2, 2>(); }
 TEST_CASE("conv2d on the CPU: everything at once") { check_all_lanes<6, 11, 13, 4, 3, 2, 2, 1, 1, 2, 2, 3, 2>(); }
-TEST_CASE("conv2d on the CPU: stride and dilation with a common factor") { check_some_lanes<2, 14, 16, 3, 3, 4, 3, 4, 2, 3, 2, 6>(); }
+TEST_CASE("conv2d on the CPU: stride and dilation with a common factor") {
+    check_some_lanes<2, 14, 16, 3, 3, 4, 3, 4, 2, 3, 2, 6>();
+}
 TEST_CASE("conv2d on the CPU: depthwise") { check_all_lanes<5, 8, 9, 5, 3, 3, 1, 1, 1, 1, 1, 1, 5>(); }
-TEST_CASE("conv2d on the CPU: depthwise with two outputs a channel") { check_some_lanes<3, 9, 8, 6, 3, 3, 2, 2, 1, 1, 1, 1, 3>(); }
+TEST_CASE("conv2d on the CPU: depthwise with two outputs a channel") {
+    check_some_lanes<3, 9, 8, 6, 3, 3, 2, 2, 1, 1, 1, 1, 3>();
+}
 TEST_CASE("conv2d on the CPU: a kernel as large as the image") { check_all_lanes<2, 6, 9, 3, 6, 9>(); }
-TEST_CASE("conv2d on the CPU: a kernel wider than what is unrolled") { check_some_lanes<2, 12, 14, 2, 11, 11, 1, 1, 5, 5>(); }
+TEST_CASE("conv2d on the CPU: a kernel wider than what is unrolled") {
+    check_some_lanes<2, 12, 14, 2, 11, 11, 1, 1, 5, 5>();
+}
 TEST_CASE("conv2d on the CPU: a kernel larger than the image") { check_some_lanes<3, 1, 1, 2, 3, 3, 1, 1, 1, 1>(); }
 TEST_CASE("conv2d on the CPU: one pixel, one channel") { check_all_lanes<1, 1, 1, 1, 1, 1>(); }
 TEST_CASE("conv2d on the CPU: one output") { check_some_lanes<3, 7, 30, 1, 3, 5, 1, 1, 0, 2>(); }
@@ -281,7 +303,8 @@ TEST_CASE("conv2d on the CPU: zero images in the last block add nothing to the w
     CHECK(count_wrong(gradient.dw, dw) == 0);
 }
 
-TEST_CASE("conv2d on the CPU: a ramp by ones, stride 2") { // [[63, 81], [171, 189]]; dx has zero last row and column and dx(2, 2) = 4
+TEST_CASE("conv2d on the CPU: a ramp by ones, stride 2") {
+    // [[63, 81], [171, 189]]; dx has zero last row and column and dx(2, 2) = 4
     using P = conv2d::Problem<1, 1, 6, 6, 1, 3, 3, 2, 2>;
     Array x{36}, weight{9, 1}, dy{4, 1};
     for (index_t i = 0; i < 36; ++i) x[i] = static_cast<float>(i);

@@ -16,8 +16,8 @@ namespace kernel_testing {
 
 using tenon::index_t;
 
-/// Floats on the heap that start `misaligned` floats behind a vector's boundary and end at the end of an allocation, so that
-/// AddressSanitizer sees what goes too far; guards in front and behind show the rest.
+/// Floats on the heap that start `misaligned` floats behind a vector's boundary and end at the end of an allocation, so
+/// that AddressSanitizer sees what goes too far; guards in front and behind show the rest.
 class Array {
 public:
     explicit Array(index_t size, float value = std::numeric_limits<float>::quiet_NaN(), index_t misaligned = 1)
@@ -58,7 +58,9 @@ struct Expected {
         magnitude += std::abs(term);
     }
     /// Whether `actual` is this sum, computed in float. NaN never is.
-    [[nodiscard]] bool is(float actual) const { return std::abs(static_cast<double>(actual) - value) <= 4e-6 * magnitude + 1e-30; }
+    [[nodiscard]] bool is(float actual) const {
+        return std::abs(static_cast<double>(actual) - value) <= 4e-6 * magnitude + 1e-30;
+    }
 };
 
 [[nodiscard]] inline double dot(Array const& a, Array const& b) {
@@ -68,7 +70,8 @@ struct Expected {
 }
 
 [[nodiscard]] inline bool same_bits(Array const& a, Array const& b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(float)) == 0;
+    return a.size() == b.size() &&
+           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(float)) == 0;
 }
 
 } // namespace kernel_testing

@@ -11,15 +11,18 @@ using kernel_testing::Array, kernel_testing::Expected, kernel_testing::dot, kern
 
 namespace {
 
-/// Wrong elements of `actual` [blocks, rows, lanes], which should be the sum over k of weight(row, k) in[blocks, k, lanes].
+/// Wrong elements of `actual` [blocks, rows, lanes], which should be the sum over k of weight(row, k) in[blocks, k,
+/// lanes].
 template <class Weight>
-index_t count_wrong_products(Array const& actual, Array const& in, index_t blocks, index_t rows, index_t depth, int lanes, Weight weight) {
+index_t count_wrong_products(Array const& actual, Array const& in, index_t blocks, index_t rows, index_t depth,
+                             int lanes, Weight weight) {
     index_t wrong = 0;
     for (index_t b = 0; b < blocks; ++b)
         for (index_t row = 0; row < rows; ++row)
             for (int l = 0; l < lanes; ++l) {
                 Expected sum;
-                for (index_t k = 0; k < depth; ++k) sum.add(static_cast<double>(weight(row, k)) * in[(b * depth + k) * lanes + l]);
+                for (index_t k = 0; k < depth; ++k)
+                    sum.add(static_cast<double>(weight(row, k)) * in[(b * depth + k) * lanes + l]);
                 if (!sum.is(actual[(b * rows + row) * lanes + l])) ++wrong;
             }
     return wrong;
@@ -38,7 +41,8 @@ Array whole(index_t blocks, index_t rows, int lanes, Array const& in, Array cons
         Kernel::run(task, in.data(), blocks, weight.data(), tile.data(), space.data());
         CHECK(tile.intact());
         for (index_t b = 0; b < blocks; ++b)
-            for (index_t i = 0; i < count * lanes; ++i) out[(b * rows + begin) * lanes + i] = tile[b * count * lanes + i];
+            for (index_t i = 0; i < count * lanes; ++i)
+                out[(b * rows + begin) * lanes + i] = tile[b * count * lanes + i];
     }
     CHECK(space.intact());
     return out;
@@ -84,7 +88,8 @@ index_t count_wrong_gradients(WeightGradients<P> const& gradient, Array const& x
             Expected sum;
             for (index_t b = 0; b < blocks; ++b)
                 for (int l = 0; l < P::lanes; ++l)
-                    sum.add(static_cast<double>(dy[(b * P::outputs + o) * P::lanes + l]) * x[(b * P::inputs + i) * P::lanes + l]);
+                    sum.add(static_cast<double>(dy[(b * P::outputs + o) * P::lanes + l]) *
+                            x[(b * P::inputs + i) * P::lanes + l]);
             if (!sum.is(gradient.dw[o * P::inputs + i])) ++wrong;
         }
     }
@@ -102,9 +107,11 @@ void check(index_t blocks) {
     weight.fill_random(generator);
 
     Array const y = whole<linear::Forward<P>>(blocks, P::outputs, P::lanes, x, weight);
-    CHECK(count_wrong_products(y, x, blocks, P::outputs, P::inputs, P::lanes, [&](index_t o, index_t i) { return weight[o * P::inputs + i]; }) == 0);
+    CHECK(count_wrong_products(y, x, blocks, P::outputs, P::inputs, P::lanes,
+                               [&](index_t o, index_t i) { return weight[o * P::inputs + i]; }) == 0);
     Array const dx = whole<linear::InputGradient<P>>(blocks, P::inputs, P::lanes, dy, weight);
-    CHECK(count_wrong_products(dx, dy, blocks, P::inputs, P::outputs, P::lanes, [&](index_t i, index_t o) { return weight[o * P::inputs + i]; }) == 0);
+    CHECK(count_wrong_products(dx, dy, blocks, P::inputs, P::outputs, P::lanes,
+                               [&](index_t i, index_t o) { return weight[o * P::inputs + i]; }) == 0);
     WeightGradients<P> gradient;
     run_weight_gradient<P>(blocks, x.data(), dy.data(), gradient, false);
     CHECK(count_wrong_gradients(gradient, x, dy, blocks) == 0);
@@ -117,7 +124,8 @@ void check(index_t blocks) {
     if (blocks > 1) {
         WeightGradients<P> in_steps;
         run_weight_gradient<P>(1, x.data(), dy.data(), in_steps, false);
-        run_weight_gradient<P>(blocks - 1, x.data() + P::inputs * P::lanes, dy.data() + P::outputs * P::lanes, in_steps, true);
+        run_weight_gradient<P>(blocks - 1, x.data() + P::inputs * P::lanes, dy.data() + P::outputs * P::lanes, in_steps,
+                               true);
         CHECK(count_wrong_gradients(in_steps, x, dy, blocks) == 0);
     }
 }
@@ -177,7 +185,8 @@ TEST_CASE("linear on the CPU: the same bits for every number of threads") {
     auto const run = [&](int threads) {
         cpu::ThreadPool pool{threads};
         Array dw{P::outputs * P::inputs}, db{P::outputs}, space{threads * Kernel::workspace(blocks)};
-        pool.run(threads, [&](index_t, int thread) noexcept { Kernel::prepare(x.data(), blocks, space.data() + thread * Kernel::workspace(blocks)); });
+        for (int thread = 0; thread < threads; ++thread) // any thread may come to run any task
+            Kernel::prepare(x.data(), blocks, space.data() + thread * Kernel::workspace(blocks));
         pool.run(Kernel::tasks, [&](index_t task, int thread) noexcept {
             index_t const begin = Kernel::channel_begin(task);
             Kernel::run(task, x.data(), dy.data(), blocks, dw.data() + begin * P::inputs, db.data() + begin,

@@ -51,8 +51,9 @@ using type_of = typename detail::TypeOf<D>::type;
 
 /// Whether tensors can hold T.
 template <class T>
-inline constexpr bool is_element_type = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bool> ||
-                                        std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
+inline constexpr bool is_element_type =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bool> ||
+    std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
 
 /// Bytes of one element.
 [[nodiscard]] constexpr int size_of(DType d) {

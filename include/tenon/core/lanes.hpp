@@ -1,6 +1,7 @@
 /// @file
-/// What the elementary functions need to know about the type that they compute on: a scalar, or a SIMD vector of scalars
-/// (the compiler's vector extension). Host code only: nvcc refuses vector types in __host__ __device__ functions.
+/// What the elementary functions need to know about the type that they compute on: a scalar, or a SIMD vector of
+/// scalars (the compiler's vector extension). Host code only: nvcc refuses vector types in __host__ __device__
+/// functions.
 #pragma once
 
 #include <tenon/core/config.hpp>
@@ -36,7 +37,8 @@ namespace math {
 /// V with its elements replaced by T.
 template <class T, class V>
 struct Rebind {
-    typedef T type __attribute__((vector_size(sizeof(T) * static_cast<std::size_t>(lanes_of<V>)))); // `using` drops the attribute
+    typedef T type
+        __attribute__((vector_size(sizeof(T) * static_cast<std::size_t>(lanes_of<V>)))); // `using` drops the attribute
 };
 template <class T, class V>
     requires std::is_arithmetic_v<V>
@@ -59,8 +61,8 @@ TENON_ALWAYS_INLINE V choose(mask_t<V> m, V a, V b) {
     return m ? a : b;
 }
 
-/// Element by element conversion, as static_cast does it. By reference: compilers warn where a vector wider than a register is
-/// passed by value.
+/// Element by element conversion, as static_cast does it. By reference: compilers warn where a vector wider than a
+/// register is passed by value.
 template <class T, class V>
 TENON_ALWAYS_INLINE rebind_t<T, V> convert(V const& v) {
     if constexpr (std::is_same_v<T, element_t<V>>) return v;
@@ -85,31 +87,53 @@ TENON_ALWAYS_INLINE V lane_by_lane(V v, F f) {
     }
 }
 
-/// The lower and the upper half of a vector.
+/// A vector of half as many lanes.
 template <class V>
-struct Halves {
-    typedef element_t<V> half __attribute__((vector_size(sizeof(V) / 2)));
-    half low, high;
+struct HalfOf {
+    typedef element_t<V> type __attribute__((vector_size(sizeof(V) / 2)));
 };
+template <class V>
+using half_t = typename HalfOf<V>::type;
 
-/// f of each half, joined: for computations in elements twice as wide, so that they still fill no more than a register.
-template <class V, class F>
-TENON_ALWAYS_INLINE V by_halves(V const& x, F f) {
-    if constexpr (lanes_of<V> < 2) {
-        return f(x);
-    } else {
-        Halves<V> const halves = __builtin_bit_cast(Halves<V>, x);
-        return __builtin_bit_cast(V, (Halves<V>{f(halves.low), f(halves.high)}));
-    }
+// Halves of 2 to 16 lanes by shuffles, since compilers move a vector that is bit-cast to a pair of halves through
+// memory; each by itself, since g++ expands no pack in a built-in function.
+
+/// Lanes 0 to n/2 - 1.
+template <class V>
+TENON_ALWAYS_INLINE half_t<V> lower_half(V const& v) {
+    if constexpr (lanes_of<V> == 2) return __builtin_shufflevector(v, v, 0);
+    else if constexpr (lanes_of<V> == 4) return __builtin_shufflevector(v, v, 0, 1);
+    else if constexpr (lanes_of<V> == 8) return __builtin_shufflevector(v, v, 0, 1, 2, 3);
+    else if constexpr (lanes_of<V> == 16) return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
 }
-template <class V, class F>
-TENON_ALWAYS_INLINE V by_halves(V const& x, V const& y, F f) {
-    if constexpr (lanes_of<V> < 2) {
-        return f(x, y);
-    } else {
-        Halves<V> const a = __builtin_bit_cast(Halves<V>, x), b = __builtin_bit_cast(Halves<V>, y);
-        return __builtin_bit_cast(V, (Halves<V>{f(a.low, b.low), f(a.high, b.high)}));
-    }
+/// Lanes n/2 to n - 1.
+template <class V>
+TENON_ALWAYS_INLINE half_t<V> upper_half(V const& v) {
+    if constexpr (lanes_of<V> == 2) return __builtin_shufflevector(v, v, 1);
+    else if constexpr (lanes_of<V> == 4) return __builtin_shufflevector(v, v, 2, 3);
+    else if constexpr (lanes_of<V> == 8) return __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    else if constexpr (lanes_of<V> == 16) return __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+/// The vector of which these are the halves.
+template <class V>
+TENON_ALWAYS_INLINE V join_halves(half_t<V> const& lower, half_t<V> const& upper) {
+    if constexpr (lanes_of<V> == 2) return __builtin_shufflevector(lower, upper, 0, 1);
+    else if constexpr (lanes_of<V> == 4) return __builtin_shufflevector(lower, upper, 0, 1, 2, 3);
+    else if constexpr (lanes_of<V> == 8) return __builtin_shufflevector(lower, upper, 0, 1, 2, 3, 4, 5, 6, 7);
+    else if constexpr (lanes_of<V> == 16)
+        return __builtin_shufflevector(lower, upper, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+typedef std::int64_t TwoWords __attribute__((vector_size(16)));
+
+/// Whether any lane of a mask is set.
+template <class M>
+TENON_ALWAYS_INLINE bool any(M const& mask) {
+    if constexpr (std::is_arithmetic_v<M>) return mask != 0;
+    else if constexpr (lanes_of<M> == 1) return mask[0] != 0;
+    else if constexpr (lanes_of<M> == 2) return (mask[0] | mask[1]) != 0;
+    else if constexpr (sizeof(M) > 16) return any(lower_half(mask) | upper_half(mask));
+    else return any(__builtin_bit_cast(TwoWords, mask));
 }
 
 } // namespace math

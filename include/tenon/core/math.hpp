@@ -1,9 +1,10 @@
 /// @file
-/// The elementary functions on what tenon computes with: float and double (host and device) and, in host code, SIMD vectors of
-/// them. In namespace tenon::math, so that they never clash with the C library's in a program that says `using namespace tenon`.
+/// The elementary functions on what tenon computes with: float and double (host and device) and, in host code, SIMD
+/// vectors of them. In namespace tenon::math, so that they never clash with the C library's in a program that says
+/// `using namespace tenon`.
 ///
-/// float: own code on the host (one algorithm for scalars and vectors), CUDA's functions on the device; a few ulp either way.
-/// double: the C library's, lane by lane.
+/// float: own code on the host (one algorithm for scalars and vectors), CUDA's functions on the device; a few ulp
+/// either way. double: the C library's, lane by lane.
 #pragma once
 
 #include <tenon/core/float_math.hpp>
@@ -18,14 +19,14 @@ namespace tenon::math {
 #endif
 
 /// name(x) for float, double and vectors of them, from single::name and the C library's c_name.
-#define TENON_ELEMENTARY(name, c_name)                                                                                         \
-    TENON_HOST_DEVICE inline float name(float x) { return TENON_HOST_OR_DEVICE(single::name(x), ::c_name##f(x)); }             \
-    TENON_HOST_DEVICE inline double name(double x) { return ::c_name(x); }                                                     \
-    template <class V>                                                                                                         \
-    TENON_ALWAYS_INLINE V name(V x) {                                                                                          \
-        static_assert(std::is_floating_point_v<element_t<V>>, #name " of integers: convert to float or double first");         \
-        if constexpr (std::is_same_v<element_t<V>, float>) return single::name(x);                                             \
-        else return lane_by_lane(x, [](double lane) { return ::c_name(lane); });                                               \
+#define TENON_ELEMENTARY(name, c_name)                                                                                 \
+    TENON_HOST_DEVICE inline float name(float x) { return TENON_HOST_OR_DEVICE(single::name(x), ::c_name##f(x)); }     \
+    TENON_HOST_DEVICE inline double name(double x) { return ::c_name(x); }                                             \
+    template <class V>                                                                                                 \
+    TENON_ALWAYS_INLINE V name(V x) {                                                                                  \
+        static_assert(std::is_floating_point_v<element_t<V>>, #name " of integers: convert to float or double first"); \
+        if constexpr (std::is_same_v<element_t<V>, float>) return single::name(x);                                     \
+        else return lane_by_lane(x, [](double lane) { return ::c_name(lane); });                                       \
     }
 TENON_ELEMENTARY(exp, exp)
 TENON_ELEMENTARY(expm1, expm1)
@@ -71,7 +72,8 @@ TENON_HOST_DEVICE inline double sqrt(double x) { return ::sqrt(x); }
 template <class V>
 TENON_ALWAYS_INLINE V sqrt(V x) {
     [[maybe_unused]] constexpr bool single_precision = std::is_same_v<element_t<V>, float>;
-    // No vector extension has a square root, and a loop over std::sqrt is scalar where errno must be set: so the instruction itself.
+    // No vector extension has a square root, and a loop over std::sqrt is scalar where errno must be set: so the
+    // instruction itself.
 #if defined(__AVX512F__)
     if constexpr (sizeof(V) == 64) {
         V root;

@@ -21,7 +21,9 @@ struct MdspanOf<T, S, std::integer_sequence<int, Axis...>> {
     using type = std::mdspan<T, extents, std::layout_stride>;
     template <class Stride>
     static type of(T* first) {
-        return type{first, std::layout_stride::mapping<extents>{extents{}, std::array<index_t, static_cast<std::size_t>(S::rank)>{Stride::dims.extent[Axis]...}}};
+        return type{first, std::layout_stride::mapping<extents>{
+                               extents{},
+                               std::array<index_t, static_cast<std::size_t>(S::rank)>{Stride::dims.extent[Axis]...}}};
     }
 };
 

@@ -53,8 +53,9 @@ struct PhiloxBlock {
 
 /// The four words that elements 4 * block to 4 * block + 3 of `source` share.
 [[nodiscard]] TENON_HOST_DEVICE constexpr PhiloxBlock philox(RandomSource const& source, std::uint64_t block) {
-    return philox({{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), source.stream, source.step}},
-                  source.seed);
+    return philox(
+        {{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), source.stream, source.step}},
+        source.seed);
 }
 
 /// The 32 random bits of one element.

@@ -1,7 +1,7 @@
 /// @file
-/// What the compiler says of mistakes in shapes. Each mistake is one error that names one of these templates, whose arguments
-/// show the shapes. They are called straight from what the user called, and this header is included first, so that the message
-/// stays short: compilers list every caller and every including file.
+/// What the compiler says of mistakes in shapes. Each mistake is one error that names one of these templates, whose
+/// arguments show the shapes. They are called straight from what the user called, and this header is included first, so
+/// that the message stays short: compilers list every caller and every including file.
 #pragma once
 
 #include <tenon/core/config.hpp>
@@ -16,16 +16,20 @@ inline constexpr bool never = false;
 
 template <class T>
 constexpr bool require_element_type() {
-    static_assert(detail::never<T>, "tenon: a tensor's elements are float, double, bool, std::uint8_t, std::int32_t or std::int64_t");
+    static_assert(detail::never<T>,
+                  "tenon: a tensor's elements are float, double, bool, std::uint8_t, std::int32_t or std::int64_t");
     return true;
 }
 template <class Left, class Right>
 constexpr void require_broadcast() {
-    static_assert(detail::never<Left, Right>, "tenon: these two shapes do not broadcast: each pair of extents, counted from the last, must be equal or 1");
+    static_assert(
+        detail::never<Left, Right>,
+        "tenon: these two shapes do not broadcast: each pair of extents, counted from the last, must be equal or 1");
 }
 template <class Target, class Value>
 constexpr void require_assignable() {
-    static_assert(detail::never<Target, Value>, "tenon: this value does not broadcast to the shape of the tensor that it is assigned to");
+    static_assert(detail::never<Target, Value>,
+                  "tenon: this value does not broadcast to the shape of the tensor that it is assigned to");
 }
 template <class First, class Other>
 constexpr void require_same_shape() {
@@ -37,7 +41,9 @@ constexpr void require_matrices() {
 }
 template <class Left, class Right>
 constexpr void require_product() {
-    static_assert(detail::never<Left, Right>, "tenon: matmul of matrices that do not fit: the left one's columns must be as many as the right one's rows");
+    static_assert(
+        detail::never<Left, Right>,
+        "tenon: matmul of matrices that do not fit: the left one's columns must be as many as the right one's rows");
 }
 template <class Of, int... Axis>
 constexpr void require_axes() {
@@ -57,7 +63,8 @@ constexpr void require_reshape() {
 }
 template <class To, class From>
 constexpr void require_contiguous() {
-    static_assert(detail::never<To, From>, "tenon: reshape() takes tensors and contiguous views: assign other values to a tensor first");
+    static_assert(detail::never<To, From>,
+                  "tenon: reshape() takes tensors and contiguous views: assign other values to a tensor first");
 }
 template <class Of, int Given>
 constexpr void require_indices() {

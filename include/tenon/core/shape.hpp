@@ -1,5 +1,6 @@
 /// @file
-/// A shape as a type: what a tensor's compile-time facts are written in. `Dims` (core/dims.hpp) is the same thing as a value.
+/// A shape as a type: what a tensor's compile-time facts are written in. `Dims` (core/dims.hpp) is the same thing as a
+/// value.
 #pragma once
 
 #include <tenon/core/dims.hpp>
@@ -27,8 +28,8 @@ struct Strides {
 
 namespace detail {
 
-// The extents of a Dims as template arguments, by way of a type that holds them: g++ 12 crashes where a pack expands members of
-// a template argument, and nvcc's host code garbles aliases of decltype.
+// The extents of a Dims as template arguments, by way of a type that holds them: g++ 12 crashes where a pack expands
+// members of a template argument, and nvcc's host code garbles aliases of decltype.
 template <Dims D>
 struct DimsHolder {
     static constexpr Dims dims = D;

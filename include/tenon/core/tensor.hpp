@@ -16,8 +16,9 @@ namespace tenon {
 struct Uninitialized {};
 inline constexpr Uninitialized uninitialized{};
 
-/// Owns S::count elements of T, one after another with the last axis fastest, aligned to 64 bytes, on the heap (also where the
-/// tensor is a local variable). Elements start as zero. A moved-from tensor has no elements: assign a whole tensor to it or let it go.
+/// Owns S::count elements of T, one after another with the last axis fastest, aligned to 64 bytes, on the heap (also
+/// where the tensor is a local variable). Elements start as zero. A moved-from tensor has no elements: assign a whole
+/// tensor to it or let it go.
 ///
 ///     Tensor<float, Shape<2, 3>> x{{1, 2, 3}, {4, 5, 6}};
 ///     Tensor y = 2.0f * x;               // type and shape come from the expression
@@ -40,7 +41,8 @@ public:
     Tensor() : Tensor{uninitialized} { std::memset(static_cast<void*>(first_), 0, bytes()); }
     explicit Tensor(Uninitialized) : first_{allocate()} {}
 
-    /// The elements in order. Throws Error where their number is not S::count. A template, so that {{1}, {2}} means rows.
+    /// The elements in order. Throws Error where their number is not S::count. A template, so that {{1}, {2}} means
+    /// rows.
     template <int = 0>
     Tensor(std::initializer_list<T> values) : Tensor{uninitialized} { copy_from(values.begin(), values.size()); }
     /// One list per row. Throws Error where a number of values differs from the shape.
@@ -60,7 +62,9 @@ public:
     /// A copy of S::count values. Throws Error where there is another number of them.
     explicit Tensor(std::span<T const> values) : Tensor{uninitialized} { copy_from(values.data(), values.size()); }
 
-    Tensor(Tensor const& other) : Tensor{uninitialized} { std::memcpy(static_cast<void*>(first_), other.first_, bytes()); }
+    Tensor(Tensor const& other) : Tensor{uninitialized} {
+        std::memcpy(static_cast<void*>(first_), other.first_, bytes());
+    }
     Tensor(Tensor&& other) noexcept : first_{other.first_} { other.first_ = nullptr; }
     /// The value of an expression (expr/assignment.hpp).
     template <TensorLike E>
@@ -71,7 +75,8 @@ public:
     }
     ~Tensor() { release(first_); }
 
-    /// Copies when the statement ends, as the assignment of an expression does, so that update(p = q, ...) keeps its order.
+    /// Copies when the statement ends, as the assignment of an expression does, so that update(p = q, ...) keeps its
+    /// order.
     auto operator=(Tensor const& other) {
         own_elements();
         return assign_lazily(view(), other);
@@ -96,13 +101,15 @@ public:
     template <class... Index>
         requires(std::is_convertible_v<Index, index_t> && ...)
     T& operator()(Index... index) {
-        if constexpr (sizeof...(Index) != static_cast<std::size_t>(rank)) require_indices<shape_of<S::dims>, static_cast<int>(sizeof...(Index))>();
+        if constexpr (sizeof...(Index) != static_cast<std::size_t>(rank))
+            require_indices<shape_of<S::dims>, static_cast<int>(sizeof...(Index))>();
         return first_[detail::element_offset<S, typename View<T, S>::strides>(index...)];
     }
     template <class... Index>
         requires(std::is_convertible_v<Index, index_t> && ...)
     T const& operator()(Index... index) const {
-        if constexpr (sizeof...(Index) != static_cast<std::size_t>(rank)) require_indices<shape_of<S::dims>, static_cast<int>(sizeof...(Index))>();
+        if constexpr (sizeof...(Index) != static_cast<std::size_t>(rank))
+            require_indices<shape_of<S::dims>, static_cast<int>(sizeof...(Index))>();
         return first_[detail::element_offset<S, typename View<T, S>::strides>(index...)];
     }
     /// The only element.
@@ -132,11 +139,13 @@ public:
 private:
     T* first_;
 
-    static T* allocate() { return static_cast<T*>(::operator new(bytes() == 0 ? 1 : bytes(), std::align_val_t{alignment})); }
+    static T* allocate() {
+        return static_cast<T*>(::operator new (bytes() == 0 ? 1 : bytes(), std::align_val_t{alignment}));
+    }
     static void release(T* first) { ::operator delete(static_cast<void*>(first), std::align_val_t{alignment}); }
 
     [[noreturn]] static void refuse(char const* what, std::size_t found, index_t expected) {
-        fail("tensor initialised with " + std::to_string(found) + ' ' + what + ", its shape has " + std::to_string(expected));
+        fail({"tensor initialised with ", found, " ", what, ", its shape has ", expected});
     }
     void copy_from(T const* values, std::size_t count) {
         if (count != static_cast<std::size_t>(S::count)) refuse("values", count, S::count);

@@ -45,7 +45,9 @@ using shape_at_t = typename detail::ShapeAt<S, E>::type;
 
 /// Whether it may be assigned there. An expression with a mistake in it has been reported and passes.
 template <class S, class E>
-inline constexpr bool fits_target = detail::mistaken<E>() || (broadcast(S::dims, shape_at_t<S, E>::dims).fits && broadcast(S::dims, shape_at_t<S, E>::dims).dims == S::dims);
+inline constexpr bool fits_target = detail::mistaken<E>() ||
+                                    (broadcast(S::dims, shape_at_t<S, E>::dims).fits &&
+                                     broadcast(S::dims, shape_at_t<S, E>::dims).dims == S::dims);
 
 namespace detail {
 
@@ -58,8 +60,7 @@ constexpr index_t element_offset(Index... index) {
     for (int axis = 0; axis < S::rank; ++axis) {
         if constexpr (TENON_CHECK_BOUNDS) {
             if (at[axis] < 0 || at[axis] >= S::dims[axis])
-                fail("index " + std::to_string(at[axis]) + " is outside axis " + std::to_string(axis) + ", which has " +
-                     std::to_string(S::dims[axis]) + " elements");
+                fail({"index ", at[axis], " is outside axis ", axis, ", which has ", S::dims[axis], " elements"});
         }
         offset += at[axis] * Stride::dims[axis];
     }
@@ -93,7 +94,8 @@ public:
     template <class... Index>
         requires(std::is_convertible_v<Index, index_t> && ...)
     constexpr T& operator()(Index... index) const {
-        if constexpr (sizeof...(Index) != static_cast<std::size_t>(rank)) require_indices<shape_of<S::dims>, static_cast<int>(sizeof...(Index))>();
+        if constexpr (sizeof...(Index) != static_cast<std::size_t>(rank))
+            require_indices<shape_of<S::dims>, static_cast<int>(sizeof...(Index))>();
         return first_[detail::element_offset<S, Stride>(index...)];
     }
     /// The first element; the others follow by `strides`.

@@ -24,7 +24,7 @@ public:
         std::size_t const alignment = bytes >= large_page ? static_cast<std::size_t>(large_page) : 64;
         std::size_t const rounded = (static_cast<std::size_t>(bytes < 1 ? 1 : bytes) + alignment - 1) / alignment * alignment;
         data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
-        if (data_ == nullptr) fail("tenon: no memory for an arena of " + std::to_string(rounded) + " bytes");
+        if (data_ == nullptr) fail({"tenon: no memory for an arena of ", rounded, " bytes"});
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
         if (bytes >= large_page) (void)madvise(data_.get(), rounded, MADV_HUGEPAGE); // only advice: a failure costs speed, nothing else
 #endif

@@ -1,6 +1,6 @@
 /// @file
-/// Reductions on vectors in an order that is fixed by the number of elements alone: not by the width of the target's vectors,
-/// the number of threads or where the elements lie.
+/// Reductions on vectors in an order that is fixed by the number of elements alone: not by the width of the target's
+/// vectors, the number of threads or where the elements lie.
 #pragma once
 
 #include <tenon/cpu/loop.hpp>
@@ -15,7 +15,8 @@ using expr::ReduceOp;
 /// Elements i, i + 64, i + 128, ... of a row are combined in lane i; then lanes i and i + 32, i + 16, ...
 inline constexpr int reduction_lanes = 64;
 
-/// Steps after which a lane's sum joins a binary tree of sums, so that rounding errors grow with the logarithm of the length.
+/// Steps after which a lane's sum joins a binary tree of sums, so that rounding errors grow with the logarithm of the
+/// length.
 inline constexpr index_t cascade_steps = 256;
 
 /// What changes nothing. argmax and argmin: what loses against everything.
@@ -36,7 +37,7 @@ inline constexpr C reduction_identity = [] {
 
 /// Two values as one.
 template <ReduceOp Op, class V>
-TENON_ALWAYS_INLINE V combine(V a, V b) {
+TENON_ALWAYS_INLINE V combine(V const& a, V const& b) {
     if constexpr (Op == ReduceOp::sum) return a + b;
     else if constexpr (Op == ReduceOp::product) return a * b;
     else if constexpr (Op == ReduceOp::max) return evaluate<Fn::max, V>(a, b, 0);
@@ -114,7 +115,9 @@ private:
         } else {
             Indices at{loop::Slot<I, IndexV>{load<width>(index_ + I * width)}...};
             for (index_t step = 0; step < steps; ++step, rows += Lanes)
-                (take_one(loop::slot<I>(best), loop::slot<I>(at), load<width>(rows + I * width), static_cast<Index>(steps_ + step)), ...);
+                (take_one(loop::slot<I>(best), loop::slot<I>(at), load<width>(rows + I * width),
+                          static_cast<Index>(steps_ + step)),
+                 ...);
             (store<width>(index_ + I * width, loop::slot<I>(at)), ...);
         }
         (store<width>(value_ + I * width, loop::slot<I>(best)), ...);
@@ -140,35 +143,49 @@ private:
     }
 };
 
-/// Adds the upper half of `Lanes` values to the lower one. `to` may be `from`.
-template <ReduceOp Op, int Lanes, class C>
-TENON_ALWAYS_INLINE void halve(C const* from, C* to) {
-    constexpr int half = Lanes / 2;
-    constexpr int width = (std::min)(half, native_lanes<C>);
-    if constexpr (width == 1) {
-        to[0] = combine<Op>(from[0], from[1]);
-    } else {
-        for (int i = 0; i < half; i += width)
-            store<width>(to + i, combine<Op, Vec<C, width>>(load<width>(from + i), load<width>(from + half + i)));
-    }
+/// One value from a vector's lanes: lanes i and i + half together, and so on.
+template <ReduceOp Op, class V>
+TENON_ALWAYS_INLINE element_t<V> fold_vector(V const& v) {
+    if constexpr (lanes_of<V> == 2) return combine<Op, element_t<V>>(v[0], v[1]);
+    else return fold_vector<Op>(combine<Op, math::half_t<V>>(math::lower_half(v), math::upper_half(v)));
 }
-template <ReduceOp Op, int Lanes, class C>
-TENON_ALWAYS_INLINE void halve_to_one(C* values) {
-    if constexpr (Lanes > 1) {
-        halve<Op, Lanes>(values, values);
-        halve_to_one<Op, Lanes / 2>(values);
-    }
+
+template <int Valid, class M, int... Lane>
+TENON_ALWAYS_INLINE M first_lanes(std::integer_sequence<int, Lane...>) {
+    return M{(Lane < Valid ? -1 : 0)...};
 }
-/// One value from `Lanes` (a power of two) of them: i and i + Lanes / 2 together, and so on.
-template <ReduceOp Op, int Lanes, class C>
+/// `Valid` of `Width` values, the others replaced by what changes nothing. All are read: memory must have room for
+/// them.
+template <ReduceOp Op, int Width, int Valid, class C>
+TENON_ALWAYS_INLINE Vec<C, Width> load_or_identity(C const* from) {
+    using V = Vec<C, Width>;
+    V const identity = math::all<V>(reduction_identity<Op, C>);
+    if constexpr (Valid <= 0) return identity;
+    else if constexpr (Valid >= Width) return load<Width>(from);
+    else
+        return math::choose<V>(first_lanes<Valid, mask_t<V>>(std::make_integer_sequence<int, Width>{}),
+                               load<Width>(from), identity);
+}
+
+/// Vector I of what is left of `Lanes` values when the upper half has been added to the lower one until `Left` are
+/// left.
+template <ReduceOp Op, int Left, int Lanes, int Width, int Valid, int I, class C>
+TENON_ALWAYS_INLINE Vec<C, Width> folded(C const* values) {
+    if constexpr (Left == Lanes) return load_or_identity<Op, Width, Valid - I * Width>(values + I * Width);
+    else
+        return combine<Op, Vec<C, Width>>(folded<Op, 2 * Left, Lanes, Width, Valid, I>(values),
+                                          folded<Op, 2 * Left, Lanes, Width, Valid, I + Left / Width>(values));
+}
+
+/// One value from `Lanes` (a power of two) of them, of which memory holds the first `Valid`: i and i + Lanes / 2
+/// together, and so on.
+template <ReduceOp Op, int Lanes, int Valid, class C>
 TENON_ALWAYS_INLINE C fold(C const* values) {
     if constexpr (Lanes == 1) {
         return values[0];
     } else {
-        alignas(64) C halves[static_cast<std::size_t>(Lanes / 2)];
-        halve<Op, Lanes>(values, halves);
-        halve_to_one<Op, Lanes / 2>(halves);
-        return halves[0];
+        constexpr int width = (std::min)(Lanes, native_lanes<C>);
+        return fold_vector<Op>(folded<Op, width, Lanes, width, Valid, 0>(values));
     }
 }
 
@@ -204,7 +221,7 @@ public:
         lanes_.finish(result);
         if constexpr (Op == ReduceOp::argmax || Op == ReduceOp::argmin)
             return static_cast<C>(best_index<Op>(lanes_.values(), result, reduction_lanes));
-        else return fold<Op, reduction_lanes>(result);
+        else return fold<Op, reduction_lanes, reduction_lanes>(result);
     }
 
 private:
@@ -225,8 +242,7 @@ TENON_ALWAYS_INLINE C reduce_row(C* values) {
         return static_cast<C>(best_index<Op, C>(values, nullptr, static_cast<int>(Count)));
     } else { // lanes beyond the next power of two would add nothing
         constexpr int lanes = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(Count)));
-        for (int i = static_cast<int>(Count); i < lanes; ++i) values[i] = reduction_identity<Op, C>;
-        return fold<Op, lanes>(values);
+        return fold<Op, lanes, static_cast<int>(Count)>(values);
     }
 }
 

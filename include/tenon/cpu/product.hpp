@@ -1,16 +1,16 @@
 /// @file
-/// The matrix product on the CPU, tile by tile, each followed by the program that makes a result of it. The sum over the inner
-/// loop runs in order, so a result's bits depend on nothing but that loop's length.
+/// The matrix product on the CPU, tile by tile, each followed by the program that makes a result of it. The sum over
+/// the inner loop runs in order, so a result's bits depend on nothing but that loop's length.
 #pragma once
 
 #include <tenon/cpu/rows.hpp>
 
 namespace tenon::cpu {
 
-/// A (Rows, Inner) with strides (LeftRow, LeftInner) times B (Inner, Columns) with strides (RightInner, RightColumn); operand
-/// number Tile of the program is the product.
-template <class Compute, index_t RowCount, index_t ColumnCount, index_t Inner, int Left, int Right, int Tile, index_t LeftInner, index_t RightInner,
-          class Program, class... A>
+/// A (Rows, Inner) with strides (LeftRow, LeftInner) times B (Inner, Columns) with strides (RightInner, RightColumn);
+/// operand number Tile of the program is the product.
+template <class Compute, index_t RowCount, index_t ColumnCount, index_t Inner, int Left, int Right, int Tile,
+          index_t LeftInner, index_t RightInner, class Program, class... A>
 class ProductLoop {
     template <int O>
     using access = std::tuple_element_t<static_cast<std::size_t>(O), std::tuple<A...>>;
@@ -33,8 +33,10 @@ class ProductLoop {
 
     /// Columns of a tile, as whole vectors of at least 16 bytes.
     template <index_t Columns>
-    static constexpr int padded = Columns >= width ? static_cast<int>((Columns + width - 1) / width * width)
-                                                   : (std::max)(static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(Columns))), 16 / static_cast<int>(sizeof(Compute)));
+    static constexpr int padded = Columns >= width
+                                      ? static_cast<int>((Columns + width - 1) / width * width)
+                                      : (std::max)(static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(Columns))),
+                                                   16 / static_cast<int>(sizeof(Compute)));
 
     template <int N>
     using Numbers = std::make_integer_sequence<int, N>;
@@ -43,8 +45,9 @@ class ProductLoop {
 
     /// Adds to a tile: R... rows of A times C... vectors of W columns of a panel of B, with sums I in registers.
     template <int W, int Stride, int... R, int... C, int... I>
-    TENON_ALWAYS_INLINE static void multiply_block(LeftElement const* left, Compute const* right, Compute* tile, index_t inner,
-                                                   std::integer_sequence<int, R...>, std::integer_sequence<int, C...> columns,
+    TENON_ALWAYS_INLINE static void multiply_block(LeftElement const* left, Compute const* right, Compute* tile,
+                                                   index_t inner, std::integer_sequence<int, R...>,
+                                                   std::integer_sequence<int, C...> columns,
                                                    std::integer_sequence<int, I...>) {
         using V = Vec<Compute, W>;
         constexpr int vectors = static_cast<int>(sizeof...(C));
@@ -63,16 +66,18 @@ class ProductLoop {
 
     /// All columns of a tile, for `Count` rows.
     template <int Count, int Stride>
-    TENON_ALWAYS_INLINE static void multiply_rows(LeftElement const* left, Compute const* right, Compute* tile, index_t inner) {
+    TENON_ALWAYS_INLINE static void multiply_rows(LeftElement const* left, Compute const* right, Compute* tile,
+                                                  index_t inner) {
         constexpr int w = (std::min)(Stride, width);
         constexpr int vectors = Stride / w;
         constexpr int whole = vectors / register_vectors, rest = vectors % register_vectors;
         for (int c = 0; c < whole; ++c)
-            multiply_block<w, Stride>(left, right + c * register_vectors * w, tile + c * register_vectors * w, inner, Numbers<Count>{},
-                                      Numbers<register_vectors>{}, Numbers<Count * register_vectors>{});
+            multiply_block<w, Stride>(left, right + c * register_vectors * w, tile + c * register_vectors * w, inner,
+                                      Numbers<Count>{}, Numbers<register_vectors>{},
+                                      Numbers<Count * register_vectors>{});
         if constexpr (rest > 0)
-            multiply_block<w, Stride>(left, right + whole * register_vectors * w, tile + whole * register_vectors * w, inner, Numbers<Count>{},
-                                      Numbers<rest>{}, Numbers<Count * rest>{});
+            multiply_block<w, Stride>(left, right + whole * register_vectors * w, tile + whole * register_vectors * w,
+                                      inner, Numbers<Count>{}, Numbers<rest>{}, Numbers<Count * rest>{});
     }
 
     /// A panel of B, row after row, zero beyond the last column.
@@ -80,7 +85,8 @@ class ProductLoop {
     static void pack(RightElement const* right, Compute* packed, index_t inner) {
         for (index_t k = 0; k < inner; ++k)
             for (index_t c = 0; c < Stride; ++c)
-                packed[k * Stride + c] = c < Columns ? static_cast<Compute>(right[k * RightInner + c * right_column]) : Compute{0};
+                packed[k * Stride + c] =
+                    c < Columns ? static_cast<Compute>(right[k * RightInner + c * right_column]) : Compute{0};
     }
 
     template <index_t Rows_, index_t Columns>
@@ -95,16 +101,19 @@ class ProductLoop {
             pack<Columns, stride>(right + k * RightInner, packed, inner);
             LeftElement const* const from = left + k * LeftInner;
             index_t r = 0;
-            for (; r + register_rows <= Rows_; r += register_rows) multiply_rows<register_rows, stride>(from + r * left_row, packed, tile + r * stride, inner);
+            for (; r + register_rows <= Rows_; r += register_rows)
+                multiply_rows<register_rows, stride>(from + r * left_row, packed, tile + r * stride, inner);
             if constexpr (Rows_ % register_rows > 0)
-                multiply_rows<static_cast<int>(Rows_ % register_rows), stride>(from + r * left_row, packed, tile + r * stride, inner);
+                multiply_rows<static_cast<int>(Rows_ % register_rows), stride>(from + r * left_row, packed,
+                                                                               tile + r * stride, inner);
         }
         operands.at[Tile].data = tile;
         finish<Rows_, Columns, stride>(operands, std::make_integer_sequence<int, static_cast<int>(sizeof...(A))>{});
     }
     template <index_t Rows_, index_t Columns, int Stride, int... O>
     TENON_ALWAYS_INLINE static void finish(Operands const& operands, std::integer_sequence<int, O...>) {
-        run_loop_inline<Compute, Program, Extents<Rows_, Columns>, std::conditional_t<O == Tile, Access<Compute, Stride, 1>, A>...>(operands.at);
+        run_loop_inline<Compute, Program, Extents<Rows_, Columns>,
+                        std::conditional_t<O == Tile, ScratchAccess<Compute, Stride, 1>, A>...>(operands.at);
     }
 
     template <index_t Rows_>

@@ -1,7 +1,7 @@
 /// @file
-/// What one core of this machine can do, measured: the two lines of a roofline plot (Williams, Waterman and Patterson 2009,
-/// https://doi.org/10.1145/1498765.1498785). Timings are the best of many short ones, because other programs can only slow
-/// them down.
+/// What one core of this machine can do, measured: the two lines of a roofline plot (Williams, Waterman and Patterson
+/// 2009, https://doi.org/10.1145/1498765.1498785). Timings are the best of many short ones, because other programs can
+/// only slow them down.
 #pragma once
 
 #include <tenon/cpu/vector.hpp>
@@ -18,8 +18,8 @@ namespace tenon::cpu {
 
 /// The limits of one thread.
 struct Roofline {
-    double flops;           ///< floating-point operations in a second, float, a fused multiply-add counted as two
-    double copy_bandwidth;  ///< bytes in a second, those read plus those written, of a copy too large for the caches
+    double flops;          ///< floating-point operations in a second, float, a fused multiply-add counted as two
+    double copy_bandwidth; ///< bytes in a second, those read plus those written, of a copy too large for the caches
 };
 
 /// Seconds of the fastest of repeated calls of f within `budget` seconds; at least three calls.
@@ -76,7 +76,8 @@ inline double measure_copy_bandwidth(double budget_seconds = 0.05) {
     std::unique_ptr<void, Free> const memory{std::aligned_alloc(page, 2 * bytes)};
     if (memory == nullptr) return 0;
 #if defined(__linux__)
-    madvise(memory.get(), 2 * bytes, MADV_HUGEPAGE); // a hint: without it the first touch takes longer than the measurement
+    madvise(memory.get(), 2 * bytes,
+            MADV_HUGEPAGE); // a hint: without it the first touch takes longer than the measurement
 #endif
     char* const from = static_cast<char*>(memory.get());
     char* const to = from + bytes;

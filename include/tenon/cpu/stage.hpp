@@ -135,7 +135,7 @@ private:
             constexpr index_t extent[] = {E..., lanes, 1};
             constexpr auto from = [](std::size_t axis) {
                 index_t n = 1;
-                for (std::size_t k = axis; k < sizeof...(E) + (Batched ? 1 : 0); ++k) n *= extent[k];
+                for (std::size_t k = axis; k != sizeof...(E) + (Batched ? 1 : 0); ++k) n *= extent[k];
                 return n;
             };
             return spell(std::integer_sequence<index_t, from(I)...>{});

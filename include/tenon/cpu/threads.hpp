@@ -60,7 +60,8 @@ public:
         if (threads_ == 1) return;
         shares_ = std::make_unique<Share[]>(static_cast<std::size_t>(threads_));
         workers_ = std::make_unique<std::thread[]>(static_cast<std::size_t>(threads_ - 1));
-        for (int t = 1; t < threads_; ++t) workers_[static_cast<std::size_t>(t - 1)] = std::thread{[this, t] { work(t); }};
+        for (int t = 1; t < threads_; ++t)
+            workers_[static_cast<std::size_t>(t - 1)] = std::thread{[this, t] { work(t); }};
     }
     ~ThreadPool() {
         if (threads_ == 1) return;
@@ -101,7 +102,8 @@ public:
         take_part(0);
         // Every task is taken. Who entered may still be at one; who did not enter will find the door closed and touch nothing.
         open_.store(false, std::memory_order_seq_cst);
-        for (int inside = inside_.load(std::memory_order_seq_cst); inside != 0;) inside = wait_while_equal(inside_, inside);
+        for (int inside = inside_.load(std::memory_order_seq_cst); inside != 0;)
+            inside = wait_while_equal(inside_, inside);
     }
 
 private:
@@ -151,7 +153,7 @@ private:
     int threads_;
     std::unique_ptr<Share[]> shares_; // next and end are set by the caller while nobody is inside
     std::unique_ptr<std::thread[]> workers_;
-    Job job_;                         // the same
+    Job job_; // the same
     std::atomic<bool> leave_{false};
     alignas(line) std::atomic<unsigned> round_{0};
     alignas(line) std::atomic<bool> open_{false};

@@ -10,12 +10,13 @@ namespace tenon::cpu {
 [[nodiscard]] constexpr index_t most(index_t a, index_t b) { return a < b ? b : a; }
 [[nodiscard]] constexpr index_t ceil_divide(index_t a, index_t b) { return (a + b - 1) / b; }
 
-/// `count` things in as few tiles of at most `largest` as will do, and those as equal as they can be: the first `larger_tiles`
-/// hold one more than the others.
+/// `count` things in as few tiles of at most `largest` as will do, and those as equal as they can be: the first
+/// `larger_tiles` hold one more than the others.
 struct Partition {
     index_t count, tiles;
 
-    constexpr Partition(index_t things, index_t largest_tile) : count{things}, tiles{ceil_divide(things, largest_tile)} {}
+    constexpr Partition(index_t things, index_t largest_tile)
+        : count{things}, tiles{ceil_divide(things, largest_tile)} {}
 
     [[nodiscard]] constexpr index_t small() const { return count / tiles; }
     [[nodiscard]] constexpr index_t larger_tiles() const { return count % tiles; }
@@ -41,8 +42,8 @@ struct Reach {
     index_t taps, stride;
 };
 
-/// What one tap of a tile costs, in multiply-adds. A core starts two of them in a cycle and wants eight under way; it also loads two
-/// vectors in a cycle, and one from the second-level cache in a cycle and a half.
+/// What one tap of a tile costs, in multiply-adds. A core starts two of them in a cycle and wants eight under way; it
+/// also loads two vectors in a cycle, and one from the second-level cache in a cycle and a half.
 [[nodiscard]] constexpr index_t tile_cost(index_t rows, index_t columns, Reach reach) {
     if (rows == 0 || columns == 0) return 0;
     index_t const lines = ceil_divide((columns - 1) * least(reach.stride, reach.taps) + reach.taps, reach.taps);
@@ -56,7 +57,8 @@ struct Reach {
     index_t const low = down.small(), narrow = across.small();
     index_t const cost = (down.tiles - tall) * (across.tiles - wide) * tile_cost(low, narrow, reach) +
                          tall * (across.tiles - wide) * tile_cost(low + 1, narrow, reach) +
-                         (down.tiles - tall) * wide * tile_cost(low, narrow + 1, reach) + tall * wide * tile_cost(low + 1, narrow + 1, reach);
+                         (down.tiles - tall) * wide * tile_cost(low, narrow + 1, reach) +
+                         tall * wide * tile_cost(low + 1, narrow + 1, reach);
     return cost * (tall > 0 ? 103 : 100) * (wide > 0 ? 103 : 100); // unequal tiles are compiled twice
 }
 
@@ -66,15 +68,16 @@ struct Reach {
     index_t best_cost = -1;
     for (int r = 1; r <= least(rows, accumulators); ++r)
         for (int c = 1; c <= least(columns, accumulators / r); ++c) {
-            if (c > r && r < rows) continue; // wide and flat: compilers spill, and each row of tiles reads all of the input again
+            if (c > r && r < rows)
+                continue; // wide and flat: compilers spill, and each row of tiles reads all of the input again
             index_t const cost = tiling_cost(rows, columns, r, c, reach);
             if (best_cost < 0 || cost < best_cost) best = {r, c}, best_cost = cost;
         }
     return best;
 }
 
-/// One step of a tile of Rows x Columns accumulators: sum[r][c] += Operands::row(rows, r) * Operands::column(columns, c), two functions
-/// that load a vector. What there is less of waits in registers, the other passes by.
+/// One step of a tile of Rows x Columns accumulators: sum[r][c] += Operands::row(rows, r) * Operands::column(columns,
+/// c), two functions that load a vector. What there is less of waits in registers, the other passes by.
 template <class Operands, int Rows, int Columns, class V, class R, class C>
 TENON_ALWAYS_INLINE void multiply_add(V* sum, R const& rows, C const& columns) {
     if constexpr (Columns <= Rows) {

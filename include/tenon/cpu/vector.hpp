@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-/// Before a loop over registers with a constant trip count: unrolls it completely, so that what it indexes can live in registers.
-/// nvcc warns of the pragma; there the optimiser's own judgement has to do.
+/// Before a loop over registers with a constant trip count: unrolls it completely, so that what it indexes can live in
+/// registers. nvcc warns of the pragma; there the optimiser's own judgement has to do.
 #if defined(__CUDACC__)
 #define TENON_UNROLL
 #elif defined(__GNUC__)
@@ -41,7 +41,8 @@ inline constexpr int native_lanes = vector_bytes / static_cast<int>(sizeof(T));
 
 template <class T, int N>
 struct VectorOf {
-    typedef T type __attribute__((vector_size(static_cast<std::size_t>(N) * sizeof(T)))); // `using` drops the attribute under g++ 12
+    typedef T type __attribute__((
+        vector_size(static_cast<std::size_t>(N) * sizeof(T)))); // `using` drops the attribute under g++ 12
 };
 
 /// N elements of T. N is a power of two; arithmetic, comparison and `mask ? a : b` work element by element.
@@ -52,8 +53,8 @@ using Vec = typename VectorOf<T, N>::type;
 template <class V, int Count>
 using Registers = V[static_cast<std::size_t>(Count)];
 
-/// The same address, of which the optimiser no longer knows where it came from. In a loop over registers it keeps g++ from
-/// carrying loaded vectors to the next round: the registers for that are not there.
+/// The same address, of which the optimiser no longer knows where it came from. In a loop over registers it keeps g++
+/// from carrying loaded vectors to the next round: the registers for that are not there.
 template <class T>
 TENON_ALWAYS_INLINE T const* opaque(T const* address) {
 #if defined(__GNUC__)
@@ -110,7 +111,8 @@ TENON_ALWAYS_INLINE Vec<T, N> broadcast(T value) {
     return value - Vec<T, N>{}; // not plus: -0 + 0 is +0, so that a compiler would have to add
 }
 
-/// Lane i of the result is element Index[i] of a and b laid end to end. a and b have as many lanes as there are indices.
+/// Lane i of the result is element Index[i] of a and b laid end to end. a and b have as many lanes as there are
+/// indices.
 template <int... Index, class V>
 TENON_ALWAYS_INLINE V shuffle(V a, V b) {
 #if defined(__clang__)
@@ -134,31 +136,33 @@ TENON_ALWAYS_INLINE Vec<float, N> load_repeated(float const* from) {
         std::memcpy(&pair, from, sizeof pair);
         return reinterpret_cast<Vec<float, N>>(broadcast<N / 2>(pair));
     } else
-#if defined(__AVX512DQ__) && defined(__GNUC__) && !defined(__clang__) // g++ 12 finds the one instruction for it only by name
+#if defined(__AVX512DQ__) && defined(__GNUC__) &&                                                                      \
+    !defined(__clang__) // g++ 12 finds the one instruction for it only by name
         if constexpr (N == 16 && L == 4) {
-        return __builtin_ia32_broadcastf32x4_512(load<L>(from), Vec<float, N>{}, static_cast<unsigned short>(-1));
-    } else if constexpr (N == 16 && L == 8) {
-        return __builtin_ia32_broadcastf32x8_512_mask(load<L>(from), Vec<float, N>{}, static_cast<unsigned short>(-1));
-    } else
+            return __builtin_ia32_broadcastf32x4_512(load<L>(from), Vec<float, N>{}, static_cast<unsigned short>(-1));
+        } else if constexpr (N == 16 && L == 8) {
+            return __builtin_ia32_broadcastf32x8_512_mask(load<L>(from), Vec<float, N>{},
+                                                          static_cast<unsigned short>(-1));
+        } else
 #endif
 #if defined(__AVX__) && defined(__GNUC__) && !defined(__clang__)
-        if constexpr (N == 8 && L == 4) {
-        return __builtin_ia32_vbroadcastf128_ps256(reinterpret_cast<Vec<float, L> const*>(from));
-    } else
+            if constexpr (N == 8 && L == 4) {
+            return __builtin_ia32_vbroadcastf128_ps256(reinterpret_cast<Vec<float, L> const*>(from));
+        } else
 #endif
-    {
-        Registers<Vec<float, L>, N / L> copies;
-        for (int i = 0; i < N / L; ++i) copies[i] = load<L>(from);
-        Vec<float, N> v;
-        std::memcpy(&v, copies, sizeof v);
-        return v;
-    }
+        {
+            Registers<Vec<float, L>, N / L> copies;
+            for (int i = 0; i < N / L; ++i) copies[i] = load<L>(from);
+            Vec<float, N> v;
+            std::memcpy(&v, copies, sizeof v);
+            return v;
+        }
 }
 
 namespace lanes {
 
-// Q = N / L elements, each L times. Compilers differ in what they make of a small vector that becomes a large one; g++ 12 goes
-// through memory unless each step doubles it.
+// Q = N / L elements, each L times. Compilers differ in what they make of a small vector that becomes a large one; g++
+// 12 goes through memory unless each step doubles it.
 template <int L, int N, int... I>
 TENON_ALWAYS_INLINE Vec<float, N> repeat_each(float const* from, std::integer_sequence<int, I...>) {
     if constexpr (N / L == 2) {
@@ -173,11 +177,13 @@ TENON_ALWAYS_INLINE Vec<float, N> repeat_each(float const* from, std::integer_se
     } else if constexpr (N / L == 4 && N == 16) {
         Vec<float, 4> const few = load<4>(from);
         Vec<float, 8> const more = __builtin_shufflevector(few, few, 0, 1, 2, 3, -1, -1, -1, -1);
-        Vec<float, 16> const v = __builtin_shufflevector(more, more, 0, 1, 2, 3, 4, 5, 6, 7, -1, -1, -1, -1, -1, -1, -1, -1);
+        Vec<float, 16> const v =
+            __builtin_shufflevector(more, more, 0, 1, 2, 3, 4, 5, 6, 7, -1, -1, -1, -1, -1, -1, -1, -1);
         return shuffle<(I / L)...>(v, v);
     } else if constexpr (N / L == 8 && N == 16) {
         Vec<float, 8> const few = load<8>(from);
-        Vec<float, 16> const v = __builtin_shufflevector(few, few, 0, 1, 2, 3, 4, 5, 6, 7, -1, -1, -1, -1, -1, -1, -1, -1);
+        Vec<float, 16> const v =
+            __builtin_shufflevector(few, few, 0, 1, 2, 3, 4, 5, 6, 7, -1, -1, -1, -1, -1, -1, -1, -1);
         return shuffle<(I / L)...>(v, v);
     } else
 #endif
@@ -188,7 +194,8 @@ TENON_ALWAYS_INLINE Vec<float, N> repeat_each(float const* from, std::integer_se
     }
 }
 
-// Elements are `Chunk` neighbouring lanes here: unzip parts those with an even from those with an odd index, zip joins them.
+// Elements are `Chunk` neighbouring lanes here: unzip parts those with an even from those with an odd index, zip joins
+// them.
 template <int Chunk, class V, int... I>
 TENON_ALWAYS_INLINE void unzip(V& a, V& b, std::integer_sequence<int, I...>) {
     V const even = shuffle<(I / Chunk * 2 * Chunk + I % Chunk)...>(a, b);
@@ -215,12 +222,14 @@ TENON_ALWAYS_INLINE Vec<float, N> load_repeating_each(float const* from) {
     else return lanes::repeat_each<L, N>(from, std::make_integer_sequence<int, N>{});
 }
 
-/// v[0 ... L) hold the elements s[0], s[1], ..., each of `Chunk` neighbouring lanes; afterwards v[l] holds s[l], s[L + l], s[2 L + l],
-/// ... L and Chunk are powers of two, and L elements fill at most a vector; where they fill one, this is the transpose of a square.
+/// v[0 ... L) hold the elements s[0], s[1], ..., each of `Chunk` neighbouring lanes; afterwards v[l] holds s[l], s[L +
+/// l], s[2 L + l], ... L and Chunk are powers of two, and L elements fill at most a vector; where they fill one, this
+/// is the transpose of a square.
 template <int L, int Chunk = 1, class V>
 TENON_ALWAYS_INLINE void deinterleave(V* v) {
     constexpr int N = static_cast<int>(sizeof(V) / sizeof(float));
-    TENON_UNROLL for (int round = 1; round < L; round *= 2) { // elements with an even index to the first half, odd to the second
+    TENON_UNROLL for (int round = 1; round < L;
+                      round *= 2) { // elements with an even index to the first half, odd to the second
         Registers<V, L> sorted;
         TENON_UNROLL for (int i = 0; i < L / 2; ++i) {
             sorted[i] = v[2 * i], sorted[L / 2 + i] = v[2 * i + 1];
@@ -244,8 +253,8 @@ TENON_ALWAYS_INLINE void interleave(V* v) {
     }
 }
 
-/// v[0 ... L) hold groups of L neighbouring lanes; returns the sum of each group, in order. L as for deinterleave; v is used up.
-/// The order of summation is fixed: neighbours first, then neighbouring pairs, and so on.
+/// v[0 ... L) hold groups of L neighbouring lanes; returns the sum of each group, in order. L as for deinterleave; v is
+/// used up. The order of summation is fixed: neighbours first, then neighbouring pairs, and so on.
 template <int L, class V>
 TENON_ALWAYS_INLINE V sum_groups(V* v) {
     [[maybe_unused]] constexpr int N = static_cast<int>(sizeof(V) / sizeof(float));

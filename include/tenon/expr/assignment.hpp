@@ -1,6 +1,6 @@
 /// @file
-/// Assignment: where expressions are computed. `y = e` computes when the statement ends; update(a = e, b = f) computes both in
-/// one loop.
+/// Assignment: where expressions are computed. `y = e` computes when the statement ends; update(a = e, b = f) computes
+/// both in one loop.
 #pragma once
 
 #include <tenon/expr/execute.hpp>
@@ -19,7 +19,8 @@ void run_collected(Operand const* leaves) {
     run_plan<Lowered<Leaves::distinct, S...>, Observer>(leaves);
 }
 
-/// An assignment that has been written down but not yet computed. It computes when it is destroyed, at the end of the statement.
+/// An assignment that has been written down but not yet computed. It computes when it is destroyed, at the end of the
+/// statement.
 template <class T, class S, class Stride, class E>
 class Assignment : public Expression<Assignment<T, S, Stride, E>, TensorFacts<T, S>> {
 public:
@@ -38,9 +39,9 @@ public:
     void compute() {
         pending_ = false;
         if constexpr (statement::fits) {
-            Operand leaves[max_leaves];
-            collect(leaves);
             using L = Lowered<Leaves::distinct, statement>;
+            Operand leaves[static_cast<std::size_t>(L::sketch.leaves)];
+            collect(leaves);
             if (!overlaps<L>(leaves)) run_collected<Observer, statement>(leaves);
             else compute_aside<Observer>();
         }
@@ -67,7 +68,7 @@ private:
         Tensor<T, S> aside{uninitialized};
         View<T, S> const view = aside.view();
         using Aside = Statement<T, S, typename View<T, S>::strides, E>;
-        Operand leaves[max_leaves];
+        Operand leaves[static_cast<std::size_t>(Lowered<Leaves::distinct, Aside>::sketch.leaves)];
         Operand* to = leaves;
         value_.collect(to);
         *to = {view.data()};
@@ -116,16 +117,18 @@ struct FirstMismatch {
 };
 template <class First, class Second, class... Other>
 struct FirstMismatch<First, Second, Other...> {
-    using type = typename std::conditional_t<First::dims == Second::dims, FirstMismatch<First, Other...>, std::type_identity<Second>>::type;
+    using type = typename std::conditional_t<First::dims == Second::dims, FirstMismatch<First, Other...>,
+                                             std::type_identity<Second>>::type;
 };
 
-/// Computes assignments to tensors of one shape: in one loop if none of them reduces or reads, at another place, what one of them writes.
+/// Computes assignments to tensors of one shape: in one loop if none of them reduces or reads, at another place, what
+/// one of them writes.
 template <class Observer, class First, class... Other>
 void compute_together(First& first, Other&... other) {
     if constexpr (First::statement::fits && (Other::statement::fits && ...)) {
         using L = Lowered<Leaves::distinct, typename First::statement, typename Other::statement...>;
         constexpr bool one_loop = L::plan.stages == 1 && L::plan.stage[0].kind == Stage::Kind::loop;
-        Operand leaves[max_leaves];
+        Operand leaves[static_cast<std::size_t>(L::sketch.leaves)];
         Operand* to = first.collect(leaves);
         ((to = other.collect(to)), ...);
         if (one_loop && !overlaps<L>(leaves)) {
@@ -141,8 +144,9 @@ void compute_together(First& first, Other&... other) {
 
 } // namespace expr
 
-/// Several assignments to tensors of one shape in one loop: update(v = mu * v + g, p = p - lr * v) is momentum SGD, each
-/// element of p using the new v. The result is that of the assignments one after the other, whatever the tensors share.
+/// Several assignments to tensors of one shape in one loop: update(v = mu * v + g, p = p - lr * v) is momentum SGD,
+/// each element of p using the new v. The result is that of the assignments one after the other, whatever the tensors
+/// share.
 template <class First, class... Other>
 void update(First&& first, Other&&... other) {
     static_assert(expr::AssignmentTraits<First>::is_assignment && (expr::AssignmentTraits<Other>::is_assignment && ...),
@@ -155,18 +159,18 @@ void update(First&& first, Other&&... other) {
 
 // --- compound assignment
 
-#define TENON_COMPOUND(symbol, fn)                                                                                             \
-    template <class T, class S, class E>                                                                                       \
-        requires(TensorLike<E> || NumberLike<E>)                                                                               \
-    auto operator symbol(Tensor<T, S>& target, E&& value) {                                                                    \
-        if constexpr (!fits_target<S, E>) require_assignable<shape_of<S::dims>, shape_at_t<S, E>>();                           \
-        return assign_lazily(target.view(), expr::binary_of<fn>(target, static_cast<E&&>(value)));                                \
-    }                                                                                                                          \
-    template <class T, class S, class Stride, class E>                                                                         \
-        requires(TensorLike<E> || NumberLike<E>)                                                                               \
-    auto operator symbol(View<T, S, Stride> const& target, E&& value) {                                                        \
-        if constexpr (!fits_target<S, E>) require_assignable<shape_of<S::dims>, shape_at_t<S, E>>();                           \
-        return assign_lazily(target, expr::binary_of<fn>(target, static_cast<E&&>(value)));                                       \
+#define TENON_COMPOUND(symbol, fn)                                                                                     \
+    template <class T, class S, class E>                                                                               \
+        requires(TensorLike<E> || NumberLike<E>)                                                                       \
+    auto operator symbol(Tensor<T, S>& target, E&& value) {                                                            \
+        if constexpr (!fits_target<S, E>) require_assignable<shape_of<S::dims>, shape_at_t<S, E>>();                   \
+        return assign_lazily(target.view(), expr::binary_of<fn>(target, static_cast<E&&>(value)));                     \
+    }                                                                                                                  \
+    template <class T, class S, class Stride, class E>                                                                 \
+        requires(TensorLike<E> || NumberLike<E>)                                                                       \
+    auto operator symbol(View<T, S, Stride> const& target, E&& value) {                                                \
+        if constexpr (!fits_target<S, E>) require_assignable<shape_of<S::dims>, shape_at_t<S, E>>();                   \
+        return assign_lazily(target, expr::binary_of<fn>(target, static_cast<E&&>(value)));                            \
     }
 TENON_COMPOUND(+=, Fn::add)
 TENON_COMPOUND(-=, Fn::sub)

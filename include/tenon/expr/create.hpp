@@ -19,8 +19,8 @@ constexpr auto uniform(RandomSource const& source) {
     return expr::Uniform<S>{source};
 }
 
-/// Normal random numbers of mean 0 and variance 1, a float for each element of shape S (Box and Muller, Annals of Mathematical
-/// Statistics 29, 1958). Uses steps `source.step` and `source.step + 2^31` of the source.
+/// Normal random numbers of mean 0 and variance 1, a float for each element of shape S (Box and Muller, Annals of
+/// Mathematical Statistics 29, 1958). Uses steps `source.step` and `source.step + 2^31` of the source.
 template <class S>
 constexpr auto normal(RandomSource const& source) {
     RandomSource second = source;

@@ -1,6 +1,7 @@
 /// @file
-/// Functions that are made of the elementary ones: templates over anything that has those, by argument-dependent lookup or as
-/// a number. Tensors and expressions, values of a graph that is being written and plain floats all go through these lines.
+/// Functions that are made of the elementary ones: templates over anything that has those, by argument-dependent lookup
+/// or as a number. Tensors and expressions, values of a graph that is being written and plain floats all go through
+/// these lines.
 #pragma once
 
 #include <tenon/core/math.hpp>
@@ -9,8 +10,8 @@
 namespace tenon {
 namespace derived {
 
-// The elementary functions of plain numbers; every other type brings its own. In a namespace of their own: argument-dependent
-// lookup of a functor's namespace must not find them.
+// The elementary functions of plain numbers; every other type brings its own. In a namespace of their own:
+// argument-dependent lookup of a functor's namespace must not find them.
 namespace numbers {
 using math::erf;
 using math::exp;
@@ -46,40 +47,41 @@ struct Square {
 struct Softplus {
     template <class X>
     constexpr auto operator()(X const& x) const {
-        using namespace numbers;
+        using numbers::abs, numbers::exp, numbers::log1p, numbers::relu;
         return relu(x) + log1p(exp(-abs(x))); // log(1 + exp(x)) without overflow; relu(x) is the max of x and 0
     }
 };
 struct Silu {
     template <class X>
     constexpr auto operator()(X const& x) const {
-        using namespace numbers;
+        using numbers::sigmoid;
         return x * sigmoid(x);
     }
 };
 struct Gelu {
     template <class X>
     constexpr auto operator()(X const& x) const {
-        using namespace numbers;
+        using numbers::erf;
         return 0.5f * x * (1.0f + erf(x * number<X>(0.70710678118654752440)));
     }
 };
 struct GeluTanh {
     template <class X>
     constexpr auto operator()(X const& x) const {
-        using namespace numbers;
+        using numbers::tanh;
         return 0.5f * x * (1.0f + tanh(number<X>(0.79788456080286535588) * (x + number<X>(0.044715) * (x * x * x))));
     }
 };
 struct LogSigmoid {
     template <class X>
     constexpr auto operator()(X const& x) const {
-        using namespace numbers;
+        using numbers::abs, numbers::exp, numbers::log1p, numbers::relu;
         return -(relu(-x) + log1p(exp(-abs(x))));
     }
 };
 
-/// F of x: traced into one node where x is a tensor or an expression, so that an operand mentioned twice is evaluated once.
+/// F of x: traced into one node where x is a tensor or an expression, so that an operand mentioned twice is evaluated
+/// once.
 template <class F, class X>
 constexpr auto apply(X&& x) {
     if constexpr (TensorLike<X>) return map(F{}, static_cast<X&&>(x));

@@ -1,10 +1,11 @@
 /// @file
-/// Runs planned statements on the CPU: each stage becomes a kernel that is keyed by its program, its loops and how its operands
-/// move, not by the expression that it came from.
+/// Runs planned statements on the CPU: each stage becomes a kernel that is keyed by its program, its loops and how its
+/// operands move, not by the expression that it came from.
 #pragma once
 
 #include <tenon/cpu/product.hpp>
-#include <tenon/cpu/rows.hpp>
+#include <tenon/cpu/rows_across.hpp>
+#include <tenon/cpu/rows_along.hpp>
 #include <tenon/expr/lowered.hpp>
 
 namespace tenon::expr {
@@ -12,7 +13,8 @@ namespace tenon::expr {
 /// Memory for a plan's temporaries.
 class Temporaries {
 public:
-    explicit Temporaries(index_t bytes) : first_{bytes == 0 ? nullptr : ::operator new(static_cast<std::size_t>(bytes), std::align_val_t{64})} {}
+    explicit Temporaries(index_t bytes)
+        : first_{bytes == 0 ? nullptr : ::operator new (static_cast<std::size_t>(bytes), std::align_val_t{64})} {}
     ~Temporaries() {
         if (first_ != nullptr) ::operator delete(first_, std::align_val_t{64});
     }
@@ -42,27 +44,35 @@ struct StageTypes {
     struct AccessOf;
     template <int O, int... Loop>
     struct AccessOf<O, std::integer_sequence<int, Loop...>> {
-        using type = std::conditional_t<stage.operand[O].role == Route::Role::memory,
-                                        Access<type_of<stage.operand[O].type>, stage.operand[O].stride[Loop]...>,
-                                        IndexAccess<stage.operand[O].stride[Loop]...>>;
+        static constexpr StageOperand operand = stage.operand[O];
+        static constexpr bool scratch = operand.source == Source::buffer || operand.source == Source::result;
+        using Memory = std::conditional_t<scratch, ScratchAccess<type_of<operand.type>, operand.stride[Loop]...>,
+                                          Access<type_of<operand.type>, operand.stride[Loop]...>>;
+        using type =
+            std::conditional_t<operand.role == Route::Role::memory, Memory, IndexAccess<operand.stride[Loop]...>>;
     };
     template <int M>
-    using MemberOf = cpu::RowReduction<stage.member[M].op, stage.member[M].phase, stage.member[M].buffer, stage.member[M].result>;
+    using MemberOf =
+        cpu::RowReduction<stage.member[M].op, stage.member[M].phase, stage.member[M].buffer, stage.member[M].result>;
 
     template <int... Loop, int... O, int... P, int... M>
-    static void run(Operand const* operands, std::integer_sequence<int, Loop...>, std::integer_sequence<int, O...>, std::integer_sequence<int, P...>,
-                    std::integer_sequence<int, M...>) {
+    static void run(Operand const* operands, std::integer_sequence<int, Loop...>, std::integer_sequence<int, O...>,
+                    std::integer_sequence<int, P...>, std::integer_sequence<int, M...>) {
         if constexpr (stage.kind == Stage::Kind::loop) {
-            cpu::run_loop<Compute, typename ProgramOf<0>::type, Extents<stage.extent[Loop]...>, typename AccessOf<O>::type...>(operands);
+            cpu::run_loop<Compute, typename ProgramOf<0>::type, Extents<stage.extent[Loop]...>,
+                          typename AccessOf<O>::type...>(operands);
         } else if constexpr (stage.kind == Stage::Kind::product) {
-            cpu::ProductLoop<Compute, stage.extent[0], stage.extent[1], stage.inner, stage.left, stage.right, stage.tile, stage.left_stride,
-                             stage.right_stride, typename ProgramOf<0>::type, typename AccessOf<O>::type...>::run(operands);
+            cpu::ProductLoop<Compute, stage.extent[0], stage.extent[1], stage.inner, stage.left, stage.right,
+                             stage.tile, stage.left_stride, stage.right_stride, typename ProgramOf<0>::type,
+                             typename AccessOf<O>::type...>::run(operands);
         } else if constexpr (stage.across) {
-            cpu::RowsAcross<Compute, stage.outer, stage.along_result, cpu::rows::LoopExtents<stage.extent[Loop]...>, cpu::TypeList<MemberOf<M>...>,
-                            cpu::TypeList<typename ProgramOf<P>::type...>, typename AccessOf<O>::type...>::run(operands);
+            cpu::RowsAcross<Compute, stage.outer, stage.along_result, cpu::rows::LoopExtents<stage.extent[Loop]...>,
+                            cpu::TypeList<MemberOf<M>...>, cpu::TypeList<typename ProgramOf<P>::type...>,
+                            typename AccessOf<O>::type...>::run(operands);
         } else {
-            cpu::RowsAlong<Compute, stage.outer, stage.along_result, cpu::rows::LoopExtents<stage.extent[Loop]...>, cpu::TypeList<MemberOf<M>...>,
-                           cpu::TypeList<typename ProgramOf<P>::type...>, typename AccessOf<O>::type...>::run(operands);
+            cpu::RowsAlong<Compute, stage.outer, stage.along_result, cpu::rows::LoopExtents<stage.extent[Loop]...>,
+                           cpu::TypeList<MemberOf<M>...>, cpu::TypeList<typename ProgramOf<P>::type...>,
+                           typename AccessOf<O>::type...>::run(operands);
         }
     }
     static void run(Operand const* operands) {
@@ -84,7 +94,8 @@ Operand stage_operand(Operand const* leaves, [[maybe_unused]] Temporaries const&
     constexpr StageOperand o = L::plan.stage[I].operand[O];
     if constexpr (o.source == Source::leaf) {
         Operand operand = leaves[o.number];
-        if constexpr (o.role == Route::Role::memory) operand.data = static_cast<type_of<o.type>*>(operand.data) + o.offset;
+        if constexpr (o.role == Route::Role::memory)
+            operand.data = static_cast<type_of<o.type>*>(operand.data) + o.offset;
         else operand.offset += o.offset;
         return operand;
     } else if constexpr (o.source == Source::temporary) {

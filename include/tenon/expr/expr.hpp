@@ -5,8 +5,8 @@
 ///     Tensor p = exp(z - max<1>(z)) / sum<1>(exp(z - max<1>(z)));     // row by row
 ///     update(v = mu * v + g, w = w - lr * v);                         // one loop
 ///
-/// Tensors know their shapes at compile time; shapes that do not fit are compile errors. An expression holds pointers to the
-/// tensors that it mentions: keep those alive as long as it. Printing is in core/print.hpp.
+/// Tensors know their shapes at compile time; shapes that do not fit are compile errors. An expression holds pointers
+/// to the tensors that it mentions: keep those alive as long as it. Printing is in core/print.hpp.
 #pragma once
 
 #include <tenon/core/requirements.hpp> // first: see there

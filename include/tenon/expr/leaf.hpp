@@ -1,6 +1,6 @@
 /// @file
-/// The parts of an expression that hold data: windows on tensors, tensors of its own, scalars, indices and random numbers.
-/// A part is a class that derives from Expression and has
+/// The parts of an expression that hold data: windows on tensors, tensors of its own, scalars, indices and random
+/// numbers. A part is a class that derives from Expression and has
 ///     static constexpr int emit(Sketch&, AxisMap const&);   // writes itself as steps of a program
 ///     void collect(Operand*& to) const;                     // its leaves at run time, in the order of emit
 #pragma once

@@ -2,7 +2,7 @@
 /// Statements become plans: the one place where the C++ type of an expression meets what it computes.
 #pragma once
 
-#include <tenon/expr/plan.hpp>
+#include <tenon/expr/planner.hpp>
 #include <tenon/expr/product.hpp>
 #include <tenon/expr/reduction.hpp>
 
@@ -17,9 +17,11 @@ struct Statement {
     static constexpr bool drops = E::form.droppable != 0 && E::form.dims.rank != S::rank;
     static constexpr Dims value_dims = drops ? E::form.visible() : E::form.dims;
     static constexpr Broadcast together = broadcast(S::dims, value_dims);
-    static constexpr bool fits = together.fits && together.dims == S::dims && !E::form.mistaken; ///< else the compiler has said so
-    static constexpr bool takes_target_type = E::needs == 0 && is_floating(dtype_of<T>); ///< numbers and truth values alone
-    static constexpr Needs needs = E::needs | needs_of(takes_target_type || !E::typed.weak ? dtype_of<T> : E::typed.type) * (E::needs == 0 ? 1u : 0u);
+    /// Else the compiler has said so.
+    static constexpr bool fits = together.fits && together.dims == S::dims && !E::form.mistaken;
+    /// Numbers and truth values alone need what their target can hold.
+    static constexpr bool takes_target_type = is_floating(dtype_of<T>) || !E::typed.weak;
+    static constexpr Needs needs = E::needs != 0 ? E::needs : needs_of(takes_target_type ? dtype_of<T> : E::typed.type);
     static constexpr DType type = dtype_of<T>;
     static constexpr Dims dims = S::dims;
 
@@ -53,7 +55,8 @@ constexpr void merge_leaves(Sketch& sketch, Sketch const& anonymous) {
             Record const &a = anonymous.record[i], &b = anonymous.record[j];
             if (a.value != b.value || a.leaves != b.leaves || a.statement != b.statement) continue;
             for (int k = 0; k < a.leaves; ++k) {
-                if (anonymous.leaf[a.first_leaf + k].value_bytes != anonymous.leaf[b.first_leaf + k].value_bytes) continue;
+                if (anonymous.leaf[a.first_leaf + k].value_bytes != anonymous.leaf[b.first_leaf + k].value_bytes)
+                    continue;
                 int const x = sketch.leaf[a.first_leaf + k].same_as, y = sketch.leaf[b.first_leaf + k].same_as;
                 for (LeafFacts& leaf : sketch.leaf)
                     if (leaf.same_as == x || leaf.same_as == y) leaf.same_as = x < y ? x : y;
@@ -97,12 +100,14 @@ struct Lowered {
     static constexpr Sketch sketch = sketch_of_statements<L, S...>();
     static constexpr Plan plan = Planner{sketch}.run();
     static constexpr DType compute = sketch.compute;
-    static_assert(!plan.too_large, "tenon: this statement is too large for one kernel: assign parts of it to tensors first");
+    static_assert(!plan.too_large,
+                  "tenon: this statement is too large for one kernel: assign parts of it to tensors first");
 };
 
 /// Whether it pays to take subexpressions of equal type for equal, if their operands turn out to be equal at run time.
 template <class... S>
-inline constexpr bool merging_pays = total_cost(sketch_of_statements<Leaves::merged, S...>()) < total_cost(sketch_of_statements<Leaves::distinct, S...>());
+inline constexpr bool merging_pays = total_cost(sketch_of_statements<Leaves::merged, S...>()) <
+                                     total_cost(sketch_of_statements<Leaves::distinct, S...>());
 
 } // namespace expr
 } // namespace tenon

@@ -41,7 +41,8 @@ struct Map2Facts {
     static constexpr Joined together = join(A::form, B::form);
     static constexpr Form form = together.form;
     static constexpr Typed typed = traced_type<F>(A::typed, B::typed);
-    static constexpr Needs needs = A::needs | B::needs | needs_of(typed) | exactness(Fn::add, A::typed.type, B::typed.type);
+    static constexpr Needs needs =
+        A::needs | B::needs | needs_of(typed) | exactness(Fn::add, A::typed.type, B::typed.type);
 };
 
 /// F of each pair of elements of A and B, which broadcast.
@@ -69,8 +70,8 @@ private:
 
 } // namespace expr
 
-/// f of each element (of each pair of elements) of expressions. `f` is a functor without state on a scalar of any type; it is
-/// called once, at compile time, to see what it computes, and whatever it mentions twice is computed once.
+/// f of each element (of each pair of elements) of expressions. `f` is a functor without state on a scalar of any type;
+/// it is called once, at compile time, to see what it computes, and whatever it mentions twice is computed once.
 ///
 ///     struct Mish { constexpr auto operator()(auto x) const { return x * tanh(softplus(x)); } };
 ///     y = map(Mish{}, x + b);
@@ -78,16 +79,18 @@ private:
 /// `Mish{}(x + b)` means the same.
 template <class F, TensorLike A>
 constexpr auto map(F, A&& a) {
-    static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>, "tenon: map() takes a functor without state: give numbers as operands");
+    static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
+                  "tenon: map() takes a functor without state: give numbers as operands");
     return expr::Map<F, expr::node_t<A>>{expr::as_node(static_cast<A&&>(a))};
 }
 template <class F, class A, class B>
     requires are_operands<A, B>
 constexpr auto map(F, A&& a, B&& b) {
-    static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>, "tenon: map() takes a functor without state: give numbers as operands");
-    using Fit = expr::Fit<expr::node_t<A>, expr::node_t<B>>;
-    if constexpr (!Fit::fits) require_broadcast<typename Fit::Left, typename Fit::Right>();
-    return expr::Map2<F, expr::node_t<A>, expr::node_t<B>>{expr::as_node(static_cast<A&&>(a)), expr::as_node(static_cast<B&&>(b))};
+    static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
+                  "tenon: map() takes a functor without state: give numbers as operands");
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::Map2<F, expr::node_t<A>, expr::node_t<B>>{expr::as_node(static_cast<A&&>(a)),
+                                                           expr::as_node(static_cast<B&&>(b))};
 }
 
 } // namespace tenon

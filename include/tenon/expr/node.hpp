@@ -11,9 +11,11 @@ inline constexpr bool is_expression = requires { T::form; };
 
 /// The tensor type that a C++ number is taken for.
 template <class T>
-using scalar_t = std::conditional_t<
-    std::is_floating_point_v<T>, std::conditional_t<std::is_same_v<T, float>, float, double>,
-    std::conditional_t<std::is_same_v<T, bool>, bool, std::conditional_t<(sizeof(T) < 4 || (sizeof(T) == 4 && std::is_signed_v<T>)), std::int32_t, std::int64_t>>>;
+using scalar_t =
+    std::conditional_t<std::is_floating_point_v<T>, std::conditional_t<std::is_same_v<T, float>, float, double>,
+                       std::conditional_t<std::is_same_v<T, bool>, bool,
+                                          std::conditional_t<(sizeof(T) < 4 || (sizeof(T) == 4 && std::is_signed_v<T>)),
+                                                             std::int32_t, std::int64_t>>>;
 
 template <class T, class S, class Stride>
 constexpr auto as_node(View<T, S, Stride> const& view) {
@@ -66,7 +68,8 @@ constexpr int emit_operand(Sketch& sketch, AxisMap const& map, Form const& paren
 
 namespace tenon {
 
-/// What operators and functions of expressions take: at least one tensor, view or expression; the others may be numbers.
+/// What operators and functions of expressions take: at least one tensor, view or expression; the others may be
+/// numbers.
 template <class... T>
 inline constexpr bool are_operands = (TensorLike<T> || ...) && ((TensorLike<T> || NumberLike<T>) && ...);
 

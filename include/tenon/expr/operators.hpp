@@ -1,6 +1,7 @@
 /// @file
-/// The operators and elementary functions of expressions, as a user writes them: on tensors, views, expressions and numbers
-/// beside them; and on the values of a functor that is being traced. All are found by argument-dependent lookup.
+/// The operators and elementary functions of expressions, as a user writes them: on tensors, views, expressions and
+/// numbers beside them; and on the values of a functor that is being traced. All are found by argument-dependent
+/// lookup.
 #pragma once
 
 #include <tenon/expr/pointwise.hpp>
@@ -8,44 +9,114 @@
 
 namespace tenon {
 
-// --- operators. Comparisons and logic give truth values (element type bool); && and || evaluate both sides.
+// --- two operands. Comparisons and logic give truth values (element type bool). Written one by one, not by a macro:
+// the compiler's message about shapes would show the macro as well. A name in parentheses is safe from a macro of that
+// name.
 
-#define TENON_BINARY(name, fn, first, second)                                                                                  \
-    template <class A, class B>                                                                                                \
-        requires are_operands<A, B>                                                                                            \
-    constexpr auto(name)(A && a, B && b) {                                                                                     \
-        using Fit = expr::Fit<expr::node_t<A>, expr::node_t<B>>;                                                               \
-        if constexpr (!Fit::fits) require_broadcast<typename Fit::Left, typename Fit::Right>();                                \
-        return expr::binary_of<fn>(static_cast<decltype(first)&&>(first), static_cast<decltype(second)&&>(second));            \
-    }                                                                                                                          \
-    template <class A, class B>                                                                                                \
-        requires expr::Tracing<A, B>                                                                                           \
-    constexpr Traced(name)(A const& a, B const& b) {                                                                           \
-        return expr::trace<fn>(first, second);                                                                                 \
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator+(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::add>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator-(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::sub>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator*(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::mul>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+/// Of whole numbers: a fraction, as in PyTorch.
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator/(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::div>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator<(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::less>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator>(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::less>(static_cast<B&&>(b), static_cast<A&&>(a));
+}
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator<=(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::less_equal>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator>=(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::less_equal>(static_cast<B&&>(b), static_cast<A&&>(a));
+}
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator==(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::equal>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator!=(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::not_equal>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+/// Evaluates both sides.
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator&&(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::logical_and>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+/// Evaluates both sides.
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto operator||(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::logical_or>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+/// a^b by C's rules.
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto pow(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::pow>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+/// The larger one; NaN where either is NaN, as in PyTorch.
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto(max)(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::max>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+/// The smaller one; NaN where either is NaN.
+template <class A, class B>
+    requires are_operands<A, B>
+constexpr auto(min)(A&& a, B&& b) {
+    if constexpr (!expr::fit<A, B>) require_broadcast<expr::left_shape<A, B>, expr::right_shape<A, B>>();
+    return expr::binary_of<Fn::min>(static_cast<A&&>(a), static_cast<B&&>(b));
+}
+
+// --- one operand
+
+#define TENON_UNARY(name, fn)                                                                                          \
+    template <TensorLike A>                                                                                            \
+    constexpr auto(name)(A && a) {                                                                                     \
+        return expr::unary_of<fn>(static_cast<A&&>(a));                                                                \
     }
-TENON_BINARY(operator+, Fn::add, a, b)
-TENON_BINARY(operator-, Fn::sub, a, b)
-TENON_BINARY(operator*, Fn::mul, a, b)
-TENON_BINARY(operator/, Fn::div, a, b)
-TENON_BINARY(operator<, Fn::less, a, b)
-TENON_BINARY(operator>, Fn::less, b, a)
-TENON_BINARY(operator<=, Fn::less_equal, a, b)
-TENON_BINARY(operator>=, Fn::less_equal, b, a)
-TENON_BINARY(operator==, Fn::equal, a, b)
-TENON_BINARY(operator!=, Fn::not_equal, a, b)
-TENON_BINARY(operator&&, Fn::logical_and, a, b)
-TENON_BINARY(operator||, Fn::logical_or, a, b)
-TENON_BINARY(pow, Fn::pow, a, b) ///< a^b by C's rules
-TENON_BINARY(max, Fn::max, a, b) ///< the larger one; NaN where either is NaN, as in PyTorch
-TENON_BINARY(min, Fn::min, a, b) ///< the smaller one; NaN where either is NaN
-#undef TENON_BINARY
-
-#define TENON_UNARY(name, fn)                                                                                                  \
-    template <TensorLike A>                                                                                                    \
-    constexpr auto(name)(A && a) {                                                                                             \
-        return expr::unary_of<fn>(static_cast<A&&>(a));                                                                        \
-    }                                                                                                                          \
-    constexpr Traced(name)(Traced const& a) { return expr::trace<fn>(a); }
 TENON_UNARY(operator-, Fn::neg)
 TENON_UNARY(operator!, Fn::logical_not)
 TENON_UNARY(abs, Fn::abs)
@@ -71,9 +142,8 @@ TENON_UNARY(is_nan, Fn::is_nan)
 template <class A, class B, class C>
     requires are_operands<A, B, C>
 constexpr auto select(A&& a, B&& b, C&& c) {
-    using Inner = expr::Fit<expr::node_t<B>, expr::node_t<C>>;
     using Outer = expr::Fit<expr::node_t<A>, expr::BinaryFacts<Fn::add, expr::node_t<B>, expr::node_t<C>>>;
-    if constexpr (!Inner::fits) require_broadcast<typename Inner::Left, typename Inner::Right>();
+    if constexpr (!expr::fit<B, C>) require_broadcast<expr::left_shape<B, C>, expr::right_shape<B, C>>();
     if constexpr (!Outer::fits) require_broadcast<typename Outer::Left, typename Outer::Right>();
     return expr::ternary_of<Fn::select>(static_cast<A&&>(a), static_cast<B&&>(b), static_cast<C&&>(c));
 }
@@ -81,21 +151,10 @@ constexpr auto select(A&& a, B&& b, C&& c) {
 template <class A, class B, class C>
     requires are_operands<A, B, C>
 constexpr auto fma(A&& a, B&& b, C&& c) {
-    using Inner = expr::Fit<expr::node_t<B>, expr::node_t<C>>;
     using Outer = expr::Fit<expr::node_t<A>, expr::BinaryFacts<Fn::add, expr::node_t<B>, expr::node_t<C>>>;
-    if constexpr (!Inner::fits) require_broadcast<typename Inner::Left, typename Inner::Right>();
+    if constexpr (!expr::fit<B, C>) require_broadcast<expr::left_shape<B, C>, expr::right_shape<B, C>>();
     if constexpr (!Outer::fits) require_broadcast<typename Outer::Left, typename Outer::Right>();
     return expr::ternary_of<Fn::fma>(static_cast<A&&>(a), static_cast<B&&>(b), static_cast<C&&>(c));
-}
-template <class A, class B, class C>
-    requires expr::Tracing<A, B, C>
-constexpr Traced select(A const& a, B const& b, C const& c) {
-    return expr::trace<Fn::select>(a, b, c);
-}
-template <class A, class B, class C>
-    requires expr::Tracing<A, B, C>
-constexpr Traced fma(A const& a, B const& b, C const& c) {
-    return expr::trace<Fn::fma>(a, b, c);
 }
 
 } // namespace tenon

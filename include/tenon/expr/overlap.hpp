@@ -1,6 +1,6 @@
 /// @file
-/// Whether a statement may run in one loop although it reads what it writes: it may where each element that is written was read, if at
-/// all, at the same place of the loop.
+/// Whether a statement may run in one loop although it reads what it writes: it may where each element that is written
+/// was read, if at all, at the same place of the loop.
 #pragma once
 
 #include <tenon/expr/lowered.hpp>
@@ -50,7 +50,8 @@ struct TouchedRanges {
         t.begin = first * size;
         t.end = (last + 1) * size;
         for (int n = 0; n < sketch.nodes; ++n)
-            if (sketch.node[n].kind == Node::Kind::scalar && sketch.node[n].fn == Fn::store && sketch.node[n].payload == static_cast<std::uint32_t>(r))
+            if (sketch.node[n].kind == Node::Kind::scalar && sketch.node[n].fn == Fn::store &&
+                sketch.node[n].payload == static_cast<std::uint32_t>(r))
                 t.written = true;
         ++touched.ranges;
     }
@@ -72,8 +73,11 @@ bool overlaps(Operand const* leaves) {
             if (r == w) continue;
             Touched const& other = touched.range[r];
             std::uintptr_t const from = reinterpret_cast<std::uintptr_t>(leaves[other.leaf].data);
-            auto const at = [](std::uintptr_t base, index_t offset) { return base + static_cast<std::uintptr_t>(offset); };
-            bool const apart = at(to, written.end) <= at(from, other.begin) || at(from, other.end) <= at(to, written.begin);
+            auto const at = [](std::uintptr_t base, index_t offset) {
+                return base + static_cast<std::uintptr_t>(offset);
+            };
+            bool const apart =
+                at(to, written.end) <= at(from, other.begin) || at(from, other.end) <= at(to, written.begin);
             bool const same = written.layout == other.layout && at(to, written.place) == at(from, other.place);
             if (!apart && !same) return true;
         }
@@ -81,15 +85,27 @@ bool overlaps(Operand const* leaves) {
     return false;
 }
 
+/// Whether leaf I is equal to the one that a merged sketch takes it for.
+template <class L, int I>
+bool leaf_agrees(Operand const* leaves) {
+    constexpr LeafFacts leaf = L::sketch.leaf[I];
+    if constexpr (leaf.same_as == I) {
+        return true;
+    } else {
+        void const* const mine = leaves[I].data;
+        void const* const other = leaves[leaf.same_as].data;
+        if constexpr (leaf.value_bytes == 0) return mine == other;
+        else return std::memcmp(mine, other, static_cast<std::size_t>(leaf.value_bytes)) == 0;
+    }
+}
+template <class L, int... I>
+bool leaves_agree(Operand const* leaves, std::integer_sequence<int, I...>) {
+    return (leaf_agrees<L, I>(leaves) && ...);
+}
 /// Whether the leaves that a merged sketch takes for equal are equal.
 template <class L>
 bool leaves_agree(Operand const* leaves) {
-    for (int i = 0; i < L::sketch.leaves; ++i) {
-        LeafFacts const& leaf = L::sketch.leaf[i];
-        if (leaf.same_as == i || leaves[i].data == leaves[leaf.same_as].data) continue;
-        if (leaf.value_bytes == 0 || std::memcmp(leaves[i].data, leaves[leaf.same_as].data, static_cast<std::size_t>(leaf.value_bytes)) != 0) return false;
-    }
-    return true;
+    return leaves_agree<L>(leaves, std::make_integer_sequence<int, L::sketch.leaves>{});
 }
 
 } // namespace tenon::expr

@@ -17,6 +17,14 @@ struct Fit {
     using Right = shape_of<right_dims>;
 };
 
+/// The same of what operators are called with.
+template <class A, class B>
+inline constexpr bool fit = Fit<node_t<A>, node_t<B>>::fits;
+template <class A, class B>
+using left_shape = typename Fit<node_t<A>, node_t<B>>::Left;
+template <class A, class B>
+using right_shape = typename Fit<node_t<A>, node_t<B>>::Right;
+
 /// Whether an operation computes with whole numbers that single precision would round.
 [[nodiscard]] constexpr Needs exactness(Fn fn, DType a, DType b) {
     bool const whole = !is_floating(a) && !is_floating(b) && !gives_fraction(fn);
@@ -38,7 +46,9 @@ class Unary : public Expression<Unary<F, A>, UnaryFacts<F, A>> {
 public:
     constexpr explicit Unary(A a) : a_{static_cast<A&&>(a)} {}
 
-    static constexpr int emit(Sketch& sketch, AxisMap const& map) { return sketch.apply(F, expr::emit<A>(sketch, map)); }
+    static constexpr int emit(Sketch& sketch, AxisMap const& map) {
+        return sketch.apply(F, expr::emit<A>(sketch, map));
+    }
     void collect(Operand*& to) const { a_.collect(to); }
 
 private:
@@ -81,8 +91,10 @@ struct TernaryFacts {
     using Rest = BinaryFacts<Fn::add, B, C>; // the form of b and c together
     static constexpr Joined together = join(A::form, Rest::form);
     static constexpr Form form = together.form;
-    static constexpr Typed typed = expr::typed(F, F == Fn::select ? chosen(A::typed, of_rest) : promote(A::typed, of_rest));
-    static constexpr Needs needs = A::needs | B::needs | C::needs | needs_of(typed) | exactness(F, B::typed.type, C::typed.type);
+    static constexpr Typed typed =
+        expr::typed(F, F == Fn::select ? chosen(A::typed, of_rest) : promote(A::typed, of_rest));
+    static constexpr Needs needs =
+        A::needs | B::needs | C::needs | needs_of(typed) | exactness(F, B::typed.type, C::typed.type);
 };
 
 /// Fn::select and Fn::fma.
@@ -123,7 +135,8 @@ constexpr auto binary_of(A&& a, B&& b) {
 }
 template <Fn F, class A, class B, class C>
 constexpr auto ternary_of(A&& a, B&& b, C&& c) {
-    return Ternary<F, node_t<A>, node_t<B>, node_t<C>>{as_node(static_cast<A&&>(a)), as_node(static_cast<B&&>(b)), as_node(static_cast<C&&>(c))};
+    return Ternary<F, node_t<A>, node_t<B>, node_t<C>>{as_node(static_cast<A&&>(a)), as_node(static_cast<B&&>(b)),
+                                                       as_node(static_cast<C&&>(c))};
 }
 
 } // namespace tenon::expr

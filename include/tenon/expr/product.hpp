@@ -1,5 +1,6 @@
 /// @file
-/// The matrix product as an expression: what is written around it runs on each tile of the product before the next one is made.
+/// The matrix product as an expression: what is written around it runs on each tile of the product before the next one
+/// is made.
 #pragma once
 
 #include <tenon/expr/views.hpp>
@@ -47,7 +48,8 @@ private:
 
 } // namespace expr
 
-/// The matrix product of a (M, K) and b (K, N), which may be expressions. `relu(matmul(x, w) + b)` never stores the bare product.
+/// The matrix product of a (M, K) and b (K, N), which may be expressions. `relu(matmul(x, w) + b)` never stores the
+/// bare product.
 template <TensorLike A, TensorLike B>
 constexpr auto matmul(A&& a, B&& b) {
     using Left = expr::settled_t<A>;

@@ -1,13 +1,16 @@
 /// @file
 /// Reductions along compile-time axes, and what is made of them: mean, logsumexp, softmax.
 ///
-/// `max<1>(x)` of Shape<R, C> remembers where its axis was: beside a value of x's rank it broadcasts along that axis, so that
-/// `x - max<1>(x)` takes each row's maximum from that row; alone, assigned or beside values of another rank it has Shape<R>. `max<1>(x, keep)`
-/// has Shape<R, 1> for good, `max<1>(x, drop)` Shape<R> for good. Axis -1 is the last one; without axes all are reduced.
+/// `max<1>(x)` of Shape<R, C> remembers where its axis was: beside a value of x's rank it broadcasts along that axis,
+/// so that `x - max<1>(x)` takes each row's maximum from that row; alone, assigned or beside values of another rank it
+/// has Shape<R>. `max<1>(x, keep)` has Shape<R, 1> for good, `max<1>(x, drop)` Shape<R> for good. Axis -1 is the last
+/// one; without axes all are reduced.
 #pragma once
 
 #include <tenon/expr/operators.hpp>
 #include <tenon/expr/views.hpp>
+
+#include <limits>
 
 namespace tenon {
 
@@ -41,7 +44,8 @@ struct ReductionFit {
     using Of = typename std::remove_cvref_t<E>::shape;
     using Shown = shape_of<Of::dims>;
     static constexpr bool fits = detail::mistaken<E>() || ((normalised_axis(Axis, Of::rank) >= 0) && ...);
-    static constexpr bool has_elements = detail::mistaken<E>() || reduced_count(Of::dims, axis_set<Axis...>(Of::rank)) != 0;
+    static constexpr bool has_elements =
+        detail::mistaken<E>() || reduced_count(Of::dims, axis_set<Axis...>(Of::rank)) != 0;
 };
 
 /// Axes 0 stands for a mistake that has been reported: no axis was named that exists.
@@ -67,7 +71,8 @@ struct OpenLoops {
     AxisMap map;
     Reduction reduction;
 };
-[[nodiscard]] constexpr OpenLoops open_loops(Sketch& sketch, AxisMap const& map, Dims const& dims, AxisSet axes, ReduceOp op) {
+[[nodiscard]] constexpr OpenLoops open_loops(Sketch& sketch, AxisMap const& map, Dims const& dims, AxisSet axes,
+                                             ReduceOp op) {
     OpenLoops open{map, {}};
     open.reduction.op = op;
     for (int j = 0; j < dims.rank; ++j) {
@@ -127,7 +132,8 @@ public:
         OpenLoops open = open_loops(s, map, A::form.dims, Axes, ReduceOp::max);
         int const value = expr::emit<A>(s, open.map);
         int const most = s.reduce(open.reduction, value);
-        int const infinite = s.apply(Fn::equal, s.apply(Fn::abs, most), s.constant(std::numeric_limits<float>::infinity()));
+        int const infinite =
+            s.apply(Fn::equal, s.apply(Fn::abs, most), s.constant(std::numeric_limits<float>::infinity()));
         int const shift = s.apply(Fn::select, infinite, s.constant(0), most); // infinity - infinity is NaN
         open.reduction.op = ReduceOp::sum;
         int const total = s.reduce(open.reduction, s.apply(Fn::exp, s.apply(Fn::sub, value, shift)));
@@ -154,7 +160,8 @@ public:
         int const total = s.reduce(open.reduction, s.apply(Fn::exp, s.apply(Fn::sub, all, most)));
         s.leaves = first_leaf; // the same leaves once more, where this element is: mostly the same step
         int const shifted = s.apply(Fn::sub, expr::emit<A>(s, map), most);
-        return Log ? s.apply(Fn::sub, shifted, s.apply(Fn::log, total)) : s.apply(Fn::div, s.apply(Fn::exp, shifted), total);
+        return Log ? s.apply(Fn::sub, shifted, s.apply(Fn::log, total))
+                   : s.apply(Fn::div, s.apply(Fn::exp, shifted), total);
     }
     void collect(Operand*& to) const { a_.collect(to); }
 
@@ -192,7 +199,8 @@ constexpr auto mean_of(E&& e) {
     auto total = reduction_of<ReduceOp::sum, Axis...>(static_cast<E&&>(e));
     using Of = typename settled_t<E>::shape;
     constexpr index_t count = reduced_count(Of::dims, axis_set<Axis...>(Of::rank));
-    return Binary<Fn::div, decltype(total), WholeNumber<(count == 0 ? 1 : count)>>{static_cast<decltype(total)&&>(total), {}};
+    return Binary<Fn::div, decltype(total), WholeNumber<(count == 0 ? 1 : count)>>{
+        static_cast<decltype(total)&&>(total), {}};
 }
 template <int... Axis, class E>
 constexpr auto logsumexp_of(E&& e) {
@@ -241,7 +249,8 @@ constexpr auto(min)(E&& e, Mode = {}) {
     else if constexpr (!Fit::has_elements) require_elements<typename Fit::Shown>();
     return expr::with_axes<Mode>(expr::reduction_of<expr::ReduceOp::min, Axis...>(static_cast<E&&>(e)));
 }
-/// Index of the first largest element among those that are reduced, in their order; of the first NaN where there is one. int64.
+/// Index of the first largest element among those that are reduced, in their order; of the first NaN where there is
+/// one. int64.
 template <int... Axis, TensorLike E, expr::AxisMode Mode = Remember>
 constexpr auto argmax(E&& e, Mode = {}) {
     using Fit = expr::ReductionFit<E, Axis...>;

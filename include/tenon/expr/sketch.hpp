@@ -1,6 +1,7 @@
 /// @file
-/// What an expression over tensors writes itself into: a flat list of steps over one loop nest, equal steps stored once.
-/// All constexpr. A sketch knows nothing of the C++ types that wrote it, so that the kernels made of it don't either.
+/// What an expression over tensors writes itself into: a flat list of steps over one loop nest, equal steps stored
+/// once. All constexpr. A sketch knows nothing of the C++ types that wrote it, so that the kernels made of it don't
+/// either.
 #pragma once
 
 #include <tenon/core/dtype.hpp>
@@ -47,7 +48,8 @@ struct Reduction {
     ReduceOp op = ReduceOp::sum;
     int axes = 0;
     int axis[max_axes]{};
-    int lane_axis = -1; ///< the loop whose neighbours are neighbours in the reduced operand, where it is not a reduced one
+    /// The loop whose neighbours are neighbours in the reduced operand, where it is not a reduced one; else -1.
+    int lane_axis = -1;
 
     [[nodiscard]] constexpr AxisSet set() const {
         AxisSet s = 0;
@@ -88,7 +90,7 @@ struct AxisMap {
 
 /// A leaf as far as it is known at compile time.
 struct LeafFacts {
-    int value_bytes = 0; ///< of a leaf that lives in the expression itself (a scalar, a random source); 0 for elements elsewhere
+    int value_bytes = 0; ///< of a leaf that lives in the expression itself (a number, a random source); else 0
     int same_as = 0;     ///< the first leaf that is assumed to be equal
 };
 
@@ -218,7 +220,8 @@ public:
         return routes++;
     }
 
-    /// A loop of `count` trips that is not open in `scope`: `preferred` where it fits, else one made by an earlier reduction, else a new one.
+    /// A loop of `count` trips that is not open in `scope`: `preferred` where it fits, else one made by an earlier
+    /// reduction, else a new one.
     constexpr int loop(index_t count, AxisSet scope, int preferred) {
         if (preferred >= 0 && extent[preferred] == count) return preferred;
         for (int axis = result_axes; axis < axes; ++axis)

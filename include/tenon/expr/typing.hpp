@@ -9,8 +9,8 @@
 namespace tenon::expr {
 
 /// The shape of a value while it is an operand. A reduction remembers the axes that it reduced: they are there with one
-/// element (so that `x - max<1>(x)` broadcasts along them), and `droppable` until the value is combined with something of another rank
-/// or assigned.
+/// element (so that `x - max<1>(x)` broadcasts along them), and `droppable` until the value is combined with something
+/// of another rank or assigned.
 struct Form {
     Dims dims;
     AxisSet droppable = 0;
@@ -24,8 +24,8 @@ struct Form {
     }
 };
 
-/// Two operands together. Equal ranks (with the remembered axes) match axis by axis; else remembered axes are gone and the
-/// usual rules hold.
+/// Two operands together. Equal ranks (with the remembered axes) match axis by axis; else remembered axes are gone and
+/// the usual rules hold.
 struct Joined {
     Form form;
     bool fits = true;
@@ -46,7 +46,8 @@ struct Joined {
 }
 
 /// The map of an operand of form `child` under the map of the value that it is part of.
-[[nodiscard]] constexpr AxisMap child_map(AxisMap const& parent, Dims const& parent_dims, Form const& child, bool drop) {
+[[nodiscard]] constexpr AxisMap child_map(AxisMap const& parent, Dims const& parent_dims, Form const& child,
+                                          bool drop) {
     AxisMap map;
     map.rank = child.dims.rank;
     map.scope = parent.scope;
@@ -83,7 +84,8 @@ inline constexpr Needs needs_exact = 16;   ///< whole numbers are computed with 
     }
 }
 
-/// The type that all values of a statement have in registers: where fractions meet whole numbers that must stay exact, double.
+/// The type that all values of a statement have in registers: where fractions meet whole numbers that must stay exact,
+/// double.
 [[nodiscard]] constexpr DType compute_type(Needs needs) {
     if (needs & needs_double) return DType::float64;
     if (needs & needs_float) return needs & needs_exact ? DType::float64 : DType::float32;
@@ -129,7 +131,8 @@ struct Typed {
 [[nodiscard]] constexpr Typed typed(Fn fn, Typed t) {
     if (gives_truth(fn)) return {DType::boolean, t.weak};
     if (gives_fraction(fn) && !is_floating(t.type)) return {DType::float32, t.weak};
-    bool const counts = fn == Fn::neg || fn == Fn::add || fn == Fn::sub || fn == Fn::mul || fn == Fn::fma; // true + true is 2, as in C++
+    bool const counts = fn == Fn::neg || fn == Fn::add || fn == Fn::sub || fn == Fn::mul ||
+                        fn == Fn::fma; // true + true is 2, as in C++
     if (counts && t.type == DType::boolean) return {DType::int32, t.weak};
     return t;
 }

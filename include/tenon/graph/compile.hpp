@@ -54,14 +54,16 @@ struct Compilation {
     Plan plan;
 };
 
-/// `Source::write(Builder&)` returns Roots; `Source::layout`, `reuse` and `reserved` say how memory is laid out.
+/// `Source::write(Builder&)` returns Roots; `Source::layout`, `reuse` and `reserved` say how memory is laid out;
+/// where a device runs stages side by side, its own `Source::plan(builder, fused, outputs)` does.
 template <class Source>
 constexpr Compilation run_passes() {
     Compilation c;
     c.roots = Source::write(c.builder);
     if (!c.builder.verdict.ok()) return c;
     c.fused = fuse(c.builder, c.roots.outputs);
-    c.plan = plan_memory(c.builder, c.fused, c.roots.outputs, Source::layout, Source::reuse, Source::reserved);
+    if constexpr (requires { Source::plan(c.builder, c.fused, c.roots.outputs); }) c.plan = Source::plan(c.builder, c.fused, c.roots.outputs);
+    else c.plan = plan_memory(c.builder, c.fused, c.roots.outputs, Source::layout, Source::reuse, Source::reserved);
     return c;
 }
 

@@ -380,6 +380,39 @@ private:
                 if (s >= 0) s = number[at(s)];
     }
 
+    /// Appends the instruction for one node; returns the number of its value.
+    template <class Append>
+    constexpr int compute(int id, int s, int p, Phase const& phase, Append const& append) {
+        Node const& node = b[id];
+        if (id == phase.result) return append({Fn::load, 0, 0, 0, 0});
+        if (node.is(constant_op)) return append({Fn::constant, 0, 0, 0, std::bit_cast<std::uint32_t>(node.value)});
+        if (!computed_here(id, s, p)) { // what an assignment copies
+            read(id, s);
+            return append({Fn::load, 0, 0, 0, operand(phase, id, node.shape)});
+        }
+        if (node.fn() == Fn::random) {
+            read(node.input[0], s);
+            Dims const elements = node.shape.count() == phase.shape.count() ? phase.shape : node.shape; // the same numbers under either shape
+            fused.operands.push_back({node.input[0], elements, node.batched, Dtype::random_source});
+            loaded.push_back(-1);
+            return append({Fn::random, 0, 0, 0, static_cast<std::uint32_t>(loaded.size() - 1)});
+        }
+        std::uint8_t argument[3]{};
+        for (std::size_t i = 0; i < 3; ++i) {
+            if (node.input[i] < 0) continue;
+            int const owner = storage(b, node.input[i]);
+            if (b[owner].is(constant_op) || computed_here(owner, s, p)) {
+                argument[i] = value_number(owner);
+                continue;
+            }
+            read(owner, s);
+            std::uint32_t const from = operand(phase, owner, b[node.input[i]].shape);
+            if (loaded[from] < 0) loaded[from] = append({Fn::load, 0, 0, 0, from});
+            argument[i] = static_cast<std::uint8_t>(loaded[from]);
+        }
+        return append({node.fn(), argument[0], argument[1], argument[2], 0});
+    }
+
     constexpr void emit_phase(int s, Stage& stage, int p) {
         Phase& phase = stage.phase[at(p)];
         // Everything that this program computes: what is asked of it, and the inputs of that which are computed here.
@@ -454,39 +487,6 @@ private:
         if (fused.home[at(id)] == s) return phase_of[at(id)] == p;
         if (fused.home[at(id)] > s) return true; // stored too late for this stage
         return fused.home[at(id)] < 0 || (fused.stored[at(id)] == 0 && !can_store(id));
-    }
-
-    /// Appends the instruction for one node; returns the number of its value.
-    template <class Append>
-    constexpr int compute(int id, int s, int p, Phase const& phase, Append const& append) {
-        Node const& node = b[id];
-        if (id == phase.result) return append({Fn::load, 0, 0, 0, 0});
-        if (node.is(constant_op)) return append({Fn::constant, 0, 0, 0, std::bit_cast<std::uint32_t>(node.value)});
-        if (!computed_here(id, s, p)) { // what an assignment copies
-            read(id, s);
-            return append({Fn::load, 0, 0, 0, operand(phase, id, node.shape)});
-        }
-        if (node.fn() == Fn::random) {
-            read(node.input[0], s);
-            Dims const elements = node.shape.count() == phase.shape.count() ? phase.shape : node.shape; // the same numbers under either shape
-            fused.operands.push_back({node.input[0], elements, node.batched, Dtype::random_source});
-            loaded.push_back(-1);
-            return append({Fn::random, 0, 0, 0, static_cast<std::uint32_t>(loaded.size() - 1)});
-        }
-        std::uint8_t argument[3]{};
-        for (std::size_t i = 0; i < 3; ++i) {
-            if (node.input[i] < 0) continue;
-            int const owner = storage(b, node.input[i]);
-            if (b[owner].is(constant_op) || computed_here(owner, s, p)) {
-                argument[i] = value_number(owner);
-                continue;
-            }
-            read(owner, s);
-            std::uint32_t const from = operand(phase, owner, b[node.input[i]].shape);
-            if (loaded[from] < 0) loaded[from] = append({Fn::load, 0, 0, 0, from});
-            argument[i] = static_cast<std::uint8_t>(loaded[from]);
-        }
-        return append({node.fn(), argument[0], argument[1], argument[2], 0});
     }
 
     /// The number of an operand of this phase, which is appended if there is none yet.

@@ -55,7 +55,7 @@ namespace detail {
 /// Places buffers that live for a part of the step: the largest first, each at the lowest offset from `begin` where nothing that
 /// is alive at the same time lies. Quadratic in the number of buffers, with a small constant. Returns the end of what is used.
 constexpr index_t place_by_size(std::vector<Buffer>& buffers, index_t begin) {
-    std::vector<std::size_t> by_size(buffers.size()), by_offset;
+    std::vector<std::size_t> by_size(buffers.size(), 0), by_offset; // clang 14 with libstdc++ 12 cannot fold vector(n)
     for (std::size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
     std::sort(by_size.begin(), by_size.end(), [&](std::size_t i, std::size_t j) { return buffers[i].bytes != buffers[j].bytes ? buffers[i].bytes > buffers[j].bytes : i < j; });
     index_t end = begin;

@@ -145,10 +145,10 @@ TENON_VALUE_UNARY(isnan, Fn::is_nan)
 
 constexpr Value pow(Value a, Value b) { return detail::append(Fn::pow, a, b); }
 constexpr Value pow(Value a, float b) { return pow(a, constant_like(a, b)); }
-constexpr Value min(Value a, Value b) { return detail::append(Fn::min, a, b); }
-constexpr Value min(Value a, float b) { return min(a, constant_like(a, b)); }
-constexpr Value max(Value a, Value b) { return detail::append(Fn::max, a, b); }
-constexpr Value max(Value a, float b) { return max(a, constant_like(a, b)); }
+constexpr Value(min)(Value a, Value b) { return detail::append(Fn::min, a, b); }
+constexpr Value(min)(Value a, float b) { return (min)(a, constant_like(a, b)); }
+constexpr Value(max)(Value a, Value b) { return detail::append(Fn::max, a, b); }
+constexpr Value(max)(Value a, float b) { return (max)(a, constant_like(a, b)); }
 constexpr Value select(Value condition, Value a, Value b) { return detail::append(Fn::select, condition, a, b); }
 constexpr Value select(Value condition, Value a, float b) { return select(condition, a, constant_like(a, b)); }
 constexpr Value select(Value condition, float a, Value b) { return select(condition, constant_like(b, a), b); }

@@ -48,11 +48,11 @@ struct type_at<0, First, Rest...> {
 
 } // namespace detail
 
-/// Layers, first to last; the first is Input. The type holds no weights: a Trainer or a Predictor does.
-///     using LeNet = Network<Input{1, 28, 28}, Conv2d{.out = 20, .kernel = 5}, ReLU{}, ...>;
-/// Layers are numbered from 0 after Input, as in torch.nn.Sequential, and so are the names of their parameters.
+namespace detail {
+
+/// What a pack of layers is, right or wrong: known before Network is complete, so that Network can check itself.
 template <auto... Layers>
-struct Network {
+struct NetworkFacts {
     /// Writes the forward graph; the value is the network's output. `b.verdict` tells of mistakes.
     static constexpr graph::Value write(graph::Builder& b) {
         graph::Value x{&b, -1};
@@ -63,7 +63,6 @@ struct Network {
         return x;
     }
 
-private:
     template <class LayerType>
     static constexpr graph::Value write_next(graph::Builder& b, LayerType const& layer, int number, graph::Value x) {
         if (number >= 0) return b.verdict.ok() ? detail::write_layer(b, layer, number, x) : x;
@@ -104,29 +103,43 @@ private:
         }
         return found;
     }
+};
 
-    static constexpr Facts facts = find_facts();
+struct network_fits {};
 
-    static constexpr bool check() {
-        if constexpr (facts.verdict.ok()) return true;
-        else {
-            constexpr Verdict v = facts.verdict;
-            constexpr bool at_input = v.depth == 0 || v.fault->at_input;
-            constexpr int top = at_input ? 0 : v.path[0] + 1;
-            using Top = typename detail::shown_layer<typename detail::type_at<top, std::remove_const_t<decltype(Layers)>..., Network>::type>::type;
-            (void)sizeof(network_check<typename detail::spelled_number<v>::type, Top, v.fault, typename detail::spelled<Arrives, v.arrives>::type,
-                                       typename detail::spelled<Expected, v.expected>::type>);
-            return false;
-        }
+/// network_fits, or the network_check that fails for the first mistake.
+template <auto... Layers>
+constexpr auto find_network_check() {
+    constexpr Verdict v = NetworkFacts<Layers...>::find_facts().verdict;
+    if constexpr (v.ok()) return std::type_identity<network_fits>{};
+    else {
+        constexpr bool at_input = v.depth == 0 || v.fault->at_input;
+        constexpr int top = at_input ? 0 : v.path[0] + 1;
+        using Top = typename shown_layer<typename type_at<top, std::remove_const_t<decltype(Layers)>..., network_fits>::type>::type;
+        return std::type_identity<network_check<typename spelled_number<v>::type, Top, v.fault, typename spelled<Arrives, v.arrives>::type,
+                                                typename spelled<Expected, v.expected>::type>>{};
     }
+}
+
+} // namespace detail
+
+/// Layers, first to last; the first is Input. The type holds no weights: a Trainer or a Predictor does.
+///     using LeNet = Network<Input{1, 28, 28}, Conv2d{.out = 20, .kernel = 5}, ReLU{}, ...>;
+/// Layers are numbered from 0 after Input, as in torch.nn.Sequential, and so are the names of their parameters.
+template <auto... Layers>
+struct Network : detail::NetworkFacts<Layers...>,
+                 decltype(detail::find_network_check<Layers...>())::type { // a base, because its failure leaves Network usable: one error
+private:
+    using Known = detail::NetworkFacts<Layers...>;
+    static constexpr typename Known::Facts facts = Known::find_facts();
 
 public:
-    static constexpr bool valid = check();
+    static constexpr bool valid = facts.verdict.ok();
     /// Shape of one sample, and of the output for one sample.
     static constexpr Dims input = facts.input;
     static constexpr Dims output = facts.output;
     /// Number of trainable numbers.
-    static constexpr index_t parameters = valid ? facts.parameters : facts.parameters;
+    static constexpr index_t parameters = facts.parameters;
     /// Number of layers after Input, and what they are called.
     static constexpr int layers = static_cast<int>(sizeof...(Layers)) - 1;
     static constexpr std::array<char const*, sizeof...(Layers) + 1> layer_names = [] {

@@ -42,7 +42,7 @@ public:
             known += i == 0 ? "" : ", ";
             known += parameters_[i].name;
         }
-        fail("network: no parameter is called '" + std::string{name} + "'; there are: " + known);
+        fail({"network: no parameter is called '", std::string{name}, "'; there are: ", known});
     }
 
     /// Draws every parameter anew by its layer's rule. Parameter k uses stream k of the seed, so values depend on nothing else.

@@ -57,6 +57,8 @@ public:
     [[nodiscard]] index_t steps_done() const { return step_; }
     [[nodiscard]] int threads() const { return machine_.threads(); }
 
+    /// Where it runs.
+    [[nodiscard]] Machine const& machine() const { return machine_; }
     /// The training step as it is run: stages, buffers, costs.
     [[nodiscard]] Program const& program() const { return training_; }
     /// Mean time of training stage `s` so far; 0 unless Options::measure_stages is set.
@@ -79,7 +81,8 @@ public:
             pack_sample(inputs + i * facts_.features, facts_.features, i, training_.lanes, 1, 0, input(training_));
             for (index_t k = 0; k < targets_per_sample(); ++k) target(i, k) = targets[i * targets_per_sample() + k];
         }
-        return train_packed(samples, step_ * facts_.batch_size);
+        loss_.check_targets(targets_.data(), samples, 0, facts_.outputs);
+        return train_packed(samples);
     }
 
     /// Trains for `count` epochs, one for each step of the range:
@@ -103,35 +106,35 @@ public:
         Epoch epoch;
         epoch.number = number;
         MeanLoss mean;
-        auto const train_batch = [&](index_t samples, index_t first, index_t steps) {
+        auto const train_batch = [&](index_t samples, index_t steps) {
             Step step;
             step.epoch = number;
             step.number = ++epoch.steps;
             step.steps = steps;
             step.samples = samples;
-            step.loss = train_packed(samples, first);
+            step.loss = train_packed(samples);
             step.weight = loss_.weight_of(targets_.data(), samples);
             mean.add(step.loss, step.weight);
             epoch.samples += samples;
             on_step(static_cast<Step const&>(step));
         };
         if constexpr (requires { data.begin_epoch(std::uint32_t{}); }) {
-            check_features(data.source().shape());
+            check_data(data.source().shape());
             data.begin_epoch(static_cast<std::uint32_t>(number));
             while (auto const* batch = data.next()) {
                 check_count(batch->count);
                 for (index_t i = 0; i < batch->count; ++i)
-                    pack(batch->samples.data() + i * facts_.features, batch->labels[static_cast<std::size_t>(i)], i, normalization_of(data.source()), training_);
-                train_batch(batch->count, batch->first, data.batches());
+                    pack(batch->samples.data() + i * facts_.features, batch->labels[static_cast<std::size_t>(i)], batch->numbers[static_cast<std::size_t>(i)], i, normalization_of(data.source()), training_);
+                train_batch(batch->count, data.batches());
             }
         } else {
-            check_features(data.shape());
+            check_data(data.shape());
             index_t const count = data.size(), batch = facts_.batch_size;
             data::Permutation const order(count, options_.seed, static_cast<std::uint32_t>(number));
             for (index_t begin = 0; begin < count; begin += batch) {
                 index_t const samples = (std::min)(batch, count - begin);
                 for (index_t i = 0; i < samples; ++i) pack(data, options_.shuffle ? order(begin + i) : begin + i, i, training_);
-                train_batch(samples, begin, (count + batch - 1) / batch);
+                train_batch(samples, (count + batch - 1) / batch);
             }
         }
         epoch.loss = mean.value();
@@ -142,14 +145,14 @@ public:
     /// Loss, accuracy and confusion matrix over `data`, in order; changes no weights.
     template <class Data>
     [[nodiscard]] Evaluation evaluate(Data const& data) {
-        check_features(data.shape());
+        check_data(data.shape());
         Evaluation result;
         if constexpr (classifies) result.confusion = ConfusionMatrix{facts_.outputs};
         MeanLoss mean;
         for (index_t begin = 0; begin < data.size(); begin += facts_.batch_size) {
             index_t const samples = (std::min)(facts_.batch_size, data.size() - begin);
             for (index_t i = 0; i < samples; ++i) pack(data, begin + i, i, inference_);
-            double const loss = infer_packed(samples, begin);
+            double const loss = infer_packed(samples);
             mean.add(loss, loss_.weight_of(targets_.data(), samples));
             result.samples += samples;
             if constexpr (classifies) {
@@ -214,22 +217,26 @@ private:
 
     void check_count(index_t samples) const {
         if (samples < 1 || samples > facts_.batch_size)
-            fail("Trainer: a step of " + std::to_string(samples) + " samples; this trainer takes 1 to " + std::to_string(facts_.batch_size));
+            fail({"Trainer: a step of ", samples, " samples; this trainer takes 1 to ", facts_.batch_size});
     }
-    void check_features(Dims const& shape) const {
+    void check_data(Dims const& shape) const {
         if (shape.count() != facts_.features && shape.rank > 0)
-            fail("Trainer: samples have " + std::to_string(shape.count()) + " numbers each; the network takes " + std::to_string(facts_.features));
+            fail({"Trainer: samples have ", shape.count(), " numbers each; the network takes ", facts_.features});
+        if (targets_per_sample() != 1)
+            fail({"Trainer: ", Loss::name, " compares ", facts_.outputs, " outputs of each sample with as many targets; a data set has one label: call step()"});
     }
 
-    /// Puts one sample and its label in place `position` of the batch.
+    /// Puts one sample and its label in place `position` of the batch; `number` is the sample's, for messages.
     template <class T, class Label>
-    void pack(T const* values, Label label, index_t position, data::Normalize normalize, Program const& program) {
+    void pack(T const* values, Label label, index_t number, index_t position, data::Normalize normalize, Program const& program) {
         pack_sample(values, facts_.features, position, program.lanes, normalize.scale, normalize.shift, input(program));
+        static_assert(!classifies || std::is_integral_v<Label>, "tenon: this loss takes class numbers as labels, and the data set's labels are no integers");
+        if constexpr (classifies) loss_.check_targets(&label, 1, number, facts_.outputs); // before a cast could make it fit
         target(position) = static_cast<Target>(label);
     }
     template <class Data>
     void pack(Data const& data, index_t number, index_t position, Program const& program) {
-        pack(data.sample(number).data(), data.label(number), position, data.normalize, program);
+        pack(data.sample(number).data(), data.label(number), number, position, data.normalize, program);
     }
     /// The normalisation that a loader's source carries, itself or in the data set under it.
     template <class Source>
@@ -240,8 +247,7 @@ private:
     }
 
     /// Puts everything beside the samples in its place: targets, empty lanes, the loss's settings.
-    void finish_packing(Program const& program, index_t samples, index_t first_sample) {
-        loss_.check_targets(targets_.data(), samples, first_sample, facts_.outputs);
+    void finish_packing(Program const& program, index_t samples) {
         fill_rest(facts_.features, samples, program.lanes, input(program));
         index_t const lanes = program.lanes, padded = program.padded(samples), per_sample = targets_per_sample();
         for (graph::ProgramSource const& source : program.sources) {
@@ -272,16 +278,15 @@ private:
 
     // --- running
 
-    double train_packed(index_t samples, index_t first_sample) {
-        finish_packing(training_, samples, first_sample);
+    double train_packed(index_t samples) {
+        finish_packing(training_, samples);
         set_numbers();
         double loss = 0;
         if constexpr (Machine::replays) {
             run(training_, samples);
             loss = *machine_.template results<float>(training_.loss_offset, 1);
             if (options_.stop_at_non_finite && !std::isfinite(loss))
-                fail("Trainer: step " + std::to_string(step_ + 1) + ": the loss is " + std::to_string(loss) +
-                     ". The weights have taken this step; begin anew with a smaller learning rate, or look for NaN in the data. A trainer on the CPU names the layer");
+                fail({"Trainer: step ", step_ + 1, ": the loss is ", loss, ". The weights have taken this step; begin anew with a smaller learning rate, or look for NaN in the data. A trainer on the CPU names the layer"});
         } else {
             run_stages(training_, 0, training_.loss_stages, samples);
             loss = *at<float>(training_.loss_offset);
@@ -293,8 +298,8 @@ private:
         return loss;
     }
 
-    double infer_packed(index_t samples, index_t first_sample) {
-        finish_packing(inference_, samples, first_sample);
+    double infer_packed(index_t samples) {
+        finish_packing(inference_, samples);
         run(inference_, samples);
         return *machine_.template results<float>(inference_.loss_offset, 1);
     }
@@ -335,7 +340,7 @@ private:
 
     /// Runs the forward stages again, one by one, and names the first whose results are not finite.
     [[noreturn]] void explain_non_finite(double loss, index_t samples) {
-        std::string const step = "Trainer: step " + std::to_string(step_ + 1) + ": the loss is " + std::to_string(loss);
+        std::string const step = message({"Trainer: step ", step_ + 1, ": the loss is ", loss});
         std::string const end = ". The weights are as they were before this step. A smaller learning rate, or data without NaN, may help";
         index_t const padded = training_.padded(samples);
         if (!all_finite(input(training_), facts_.features * padded)) fail(step + "; the batch's input already holds values that are not finite" + end);
@@ -355,7 +360,7 @@ private:
 
     void count_prediction(float const* found, index_t i, Evaluation& result) {
         auto const truth = static_cast<index_t>(target(i));
-        if (truth < 0 || truth >= facts_.outputs) return; // ignored
+        if (!loss_.counts(target(i))) return;
         ++result.counted;
         float const* scores = output_of(found, i);
         index_t const predicted = argmax(scores, facts_.outputs, inference_.lanes);

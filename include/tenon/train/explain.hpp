@@ -14,7 +14,7 @@ namespace detail {
 
 inline std::string shape_text(Dims const& shape) {
     std::string text = "[";
-    for (int axis = 0; axis < shape.rank; ++axis) text += (axis == 0 ? "" : " ") + std::to_string(shape[axis]);
+    for (int axis = 0; axis < shape.rank; ++axis) text += message({axis == 0 ? "" : " ", shape[axis]});
     return text + "]";
 }
 
@@ -22,7 +22,7 @@ inline std::string shape_text(Dims const& shape) {
 template <class Kernel>
 std::string stage_text(graph::ProgramStage<Kernel> const& stage) {
     std::string text = stage.anchor == nullptr ? "pointwise" : stage.anchor;
-    auto const add_functions = [&](int n) { text += n > 0 ? " + " + std::to_string(n) + " pointwise" : std::string{}; };
+    auto const add_functions = [&](int n) { text += n > 0 ? message({" + ", n, " pointwise"}) : std::string{}; };
     if (stage.companion != nullptr) text += std::string{" + "} + stage.companion;
     add_functions(stage.functions[0]);
     if (stage.pool != nullptr) text += std::string{" + "} + stage.pool;

@@ -72,7 +72,7 @@ private:
 
     static std::string text(Dims const& shape) {
         std::string extents;
-        for (int axis = 0; axis < shape.rank; ++axis) extents += (axis == 0 ? "" : " x ") + std::to_string(shape[axis]);
+        for (int axis = 0; axis < shape.rank; ++axis) extents += message({axis == 0 ? "" : " x ", shape[axis]});
         return extents;
     }
 

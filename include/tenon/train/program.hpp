@@ -18,6 +18,7 @@ struct TrainingSource {
     static constexpr graph::Roots write(graph::Builder& b) {
         graph::Value const y = Net::write(b);
         if (!b.verdict.ok()) return {};
+        if (b.parameters.empty()) b.fail(fault::network_has_no_parameters, Dims{y.shape()});
         graph::LossNodes const loss = Loss::write(b, y);
         if (!b.verdict.ok()) return {};
         std::vector<int> const gradients = graph::differentiate(b, y, loss.gradient);

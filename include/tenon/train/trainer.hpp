@@ -12,7 +12,23 @@ namespace tenon {
 template <class Loss, Fault const* mistake, class Arriving, class Right>
 struct loss_check {
     static_assert(sizeof(Loss) == 0, "tenon: the loss cannot take the network's output; loss, mistake and shapes are named in loss_check<...>");
+    static constexpr bool reported = true;
 };
+
+namespace detail {
+
+struct loss_fits {
+    static constexpr bool reported = true;
+};
+
+/// loss_fits, or the loss_check that fails.
+template <bool NetworkIsValid, class Loss, Verdict v>
+constexpr auto find_loss_check() {
+    if constexpr (!NetworkIsValid || v.ok()) return std::type_identity<loss_fits>{};
+    else return std::type_identity<loss_check<Loss, v.fault, typename spelled<Arrives, v.arrives>::type, typename spelled<Expected, v.expected>::type>>{};
+}
+
+} // namespace detail
 
 /// Trains `Net` with `Loss` and `Optimizer`, N samples a step.
 ///     Trainer trainer{LeNet{}, CrossEntropy{}, SGD{.lr = 0.001f, .momentum = 0.9f}, batch<4>, Options{.seed = 1}};
@@ -30,15 +46,8 @@ class Trainer : public training::TrainerCore<Loss, Optimizer, typename training:
     using Training = graph::Compiled<typename Backend::template Source<training::TrainingSource<Net, Loss, Optimizer, layout, Reuse>>>;
     using Inference = graph::Compiled<typename Backend::template Source<training::InferenceSource<Net, Loss, layout, Training::tables.memory.kept>>>;
 
-    static constexpr bool check_loss() {
-        if constexpr (network_is_valid && !Training::tables.verdict.ok()) {
-            constexpr Verdict v = Training::tables.verdict;
-            (void)sizeof(loss_check<Loss, v.fault, typename detail::spelled<Arrives, v.arrives>::type, typename detail::spelled<Expected, v.expected>::type>);
-            return false;
-        }
-        return network_is_valid;
-    }
-    static constexpr bool valid = check_loss();
+    static_assert(decltype(detail::find_loss_check<network_is_valid, Loss, Training::tables.verdict>())::type::reported);
+    static constexpr bool valid = network_is_valid && Training::tables.verdict.ok();
 
 public:
     static constexpr index_t batch_size = BatchSize::size;

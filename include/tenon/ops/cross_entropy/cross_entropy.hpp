@@ -55,21 +55,24 @@ struct CrossEntropy {
     void fill_setting(int slot, float* to, index_t count) const {
         if (slot == 1) {
             if (!(label_smoothing >= 0 && label_smoothing <= 1))
-                fail("CrossEntropy: label_smoothing is " + std::to_string(label_smoothing) + "; it must lie in [0, 1]");
+                fail({"CrossEntropy: label_smoothing is ", label_smoothing, "; it must lie in [0, 1]"});
             to[cross_entropy::label_smoothing] = label_smoothing;
             to[cross_entropy::ignore_index] = static_cast<float>(ignore_index);
             return;
         }
         if (!weights.empty() && static_cast<index_t>(weights.size()) != count)
-            fail("CrossEntropy: " + std::to_string(weights.size()) + " class weights for " + std::to_string(count) + " classes; give one for each class");
+            fail({"CrossEntropy: ", weights.size(), " class weights for ", count, " classes; give one for each class"});
         for (index_t c = 0; c < count; ++c) to[c] = weights.empty() ? 1.0f : weights[static_cast<std::size_t>(c)];
     }
+
+    /// Is this a row that counts, rather than an ignored one?
+    [[nodiscard]] bool counts(Target label) const { return label != ignore_index; }
 
     /// What a batch's mean loss was divided by: needed to average over batches.
     [[nodiscard]] double weight_of(Target const* labels, index_t samples) const {
         double weight = 0;
         for (index_t i = 0; i < samples; ++i)
-            if (labels[i] != ignore_index) weight += weights.empty() ? 1.0 : static_cast<double>(weights[static_cast<std::size_t>(labels[i])]);
+            if (counts(labels[i])) weight += weights.empty() ? 1.0 : static_cast<double>(weights[static_cast<std::size_t>(labels[i])]);
         return weight;
     }
 
@@ -79,8 +82,7 @@ struct CrossEntropy {
         for (index_t i = 0; i < samples; ++i) {
             auto const label = static_cast<index_t>(labels[i]);
             if ((label < 0 || label >= classes) && label != ignore_index)
-                fail("CrossEntropy: sample " + std::to_string(first_sample + i) + " has label " + std::to_string(label) +
-                     ", which lies outside [0," + std::to_string(classes) + ")");
+                fail({"CrossEntropy: sample ", first_sample + i, " has label ", label, ", which lies outside [0,", classes, ")"});
         }
     }
 };

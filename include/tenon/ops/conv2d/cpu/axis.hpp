@@ -8,13 +8,14 @@
 
 namespace tenon::conv2d {
 
-/// Some taps of a kernel, and what they meet: tap `first` meets element `source`, and `Axis::tap_step` taps on `Axis::source_step`
-/// elements on, `count` times.
+/// Some taps of a kernel, and what they meet: tap `first` meets element `source`, and `Axis::tap_step` taps on
+/// `Axis::source_step` elements on, `count` times.
 struct Taps {
     index_t first = 0, count = 0, source = 0;
 };
 
-/// out[i] = sum over the taps of in[source(i, tap)] * weight[tap], forward or transposed (the gradient of the forward one).
+/// out[i] = sum over the taps of in[source(i, tap)] * weight[tap], forward or transposed (the gradient of the forward
+/// one).
 struct Axis {
     index_t out, in, kernel, stride, padding, dilation;
     bool transposed;
@@ -23,7 +24,9 @@ struct Axis {
     [[nodiscard]] constexpr index_t phases() const { return transposed ? stride : 1; }
     [[nodiscard]] constexpr index_t tap_step() const { return transposed ? stride / std::gcd(stride, dilation) : 1; }
     /// Elements from what a tap meets to what the next one meets.
-    [[nodiscard]] constexpr index_t source_step() const { return transposed ? -(dilation * tap_step() / stride) : dilation; }
+    [[nodiscard]] constexpr index_t source_step() const {
+        return transposed ? -(dilation * tap_step() / stride) : dilation;
+    }
     /// Elements from what a tap of output i meets to what the same tap of output i + phases() meets.
     [[nodiscard]] constexpr index_t source_per_output() const { return transposed ? 1 : stride; }
 

@@ -1,9 +1,10 @@
 /// @file
-/// The convolution kernel behind the forward pass and the input gradient: each tile of the output gathers what it needs.
+/// The convolution kernel behind the forward pass and the input gradient: each tile of the output gathers what it
+/// needs.
 ///
-/// A vector holds Lanes images of one pixel; where that is less than a register, it holds several output channels of them, and
-/// where it is more, the lanes are walked in parts. A tile of (channels x columns) accumulators stays in registers while all
-/// inputs and taps pass. Nothing is padded: a tap that falls beside the input is left out.
+/// A vector holds Lanes images of one pixel; where that is less than a register, it holds several output channels of
+/// them, and where it is more, the lanes are walked in parts. A tile of (channels x columns) accumulators stays in
+/// registers while all inputs and taps pass. Nothing is padded: a tap that falls beside the input is left out.
 #pragma once
 
 #include <tenon/ops/conv2d/cpu/axis.hpp>
@@ -15,8 +16,9 @@ namespace tenon::conv2d {
 
 /// out_tile [channels, Rows, columns.out, Lanes] from in [inputs of all groups, rows.in, columns.in, Lanes].
 ///
-/// @tparam M the problem: Axis rows, columns; index_t groups, inputs, outputs (of one group), weight_group, weight_input,
-///           weight_output (floats from one to the next); a row of the kernel follows the one before it, as do its taps
+/// @tparam M the problem: Axis rows, columns; index_t groups, inputs, outputs (of one group); weight_group,
+///           weight_input, weight_output (floats from one to the next). Rows of the kernel follow each other, as do the
+///           taps of a row.
 /// @tparam Rows the most rows of a call
 template <class M, int Lanes, index_t Rows>
 class Gather {
@@ -30,14 +32,20 @@ class Gather {
 
     static constexpr index_t units = ceil_divide(M::outputs, packed); ///< vectors of output channels in a group
     static constexpr index_t phases = columns_axis.phases();
-    static constexpr TileShape shape = choose_tile(units, ceil_divide(columns_axis.out, phases), {ceil_divide(columns_axis.kernel, columns_axis.tap_step()), columns_axis.source_per_output()});
+    static constexpr TileShape shape =
+        choose_tile(units, ceil_divide(columns_axis.out, phases),
+                    {ceil_divide(columns_axis.kernel, columns_axis.tap_step()), columns_axis.source_per_output()});
     static constexpr Partition unit_tiles{units, shape.rows};
 
     static constexpr index_t row_floats = columns_axis.out * Lanes, plane_floats = Rows * row_floats;
-    static constexpr index_t budget = 20 * 1024 / 4; ///< floats of an output tile that share the first-level cache with the input
-    static constexpr Partition group_tasks{unit_tiles.tiles, most(1, budget / (plane_floats * packed * unit_tiles.largest()))};
+    static constexpr index_t budget =
+        20 * 1024 / 4; ///< floats of an output tile that share the first-level cache with the input
+    static constexpr Partition group_tasks{unit_tiles.tiles,
+                                           most(1, budget / (plane_floats * packed * unit_tiles.largest()))};
 
-    static constexpr index_t first_unit(index_t task) { return unit_tiles.begin(group_tasks.begin(task % group_tasks.tiles)); }
+    static constexpr index_t first_unit(index_t task) {
+        return unit_tiles.begin(group_tasks.begin(task % group_tasks.tiles));
+    }
     static constexpr index_t end_unit(index_t task) {
         index_t const t = task % group_tasks.tiles;
         return unit_tiles.begin(group_tasks.begin(t) + group_tasks.size(t));
@@ -81,7 +89,8 @@ public:
         index_t const rows = least(Rows, rows_axis.out - row_begin);
         for (int part = 0; part < parts; ++part)
             for (index_t row = 0; row < rows; ++row)
-                run_strip({rows_axis.taps(row_begin + row), in + part * width, weight, out + row * row_floats + part * width, first_tile,
+                run_strip({rows_axis.taps(row_begin + row), in + part * width, weight,
+                           out + row * row_floats + part * width, first_tile,
                            group_tasks.size(task % group_tasks.tiles), channel_count(task)});
     }
 
@@ -98,11 +107,24 @@ private:
 
     /// [channels][inputs][taps] -> [inputs][taps][channels], channels filled up with zeros
     static void pack(float const* weight, index_t channels, float* to) {
-        for (index_t i = 0; i < M::inputs; ++i)
-            for (index_t tap = 0; tap < taps; ++tap, to += padded) {
-                for (index_t c = 0; c < channels; ++c) to[c] = weight[c * M::weight_output + i * M::weight_input + tap];
-                for (index_t c = channels; c < padded; ++c) to[c] = 0;
-            }
+        for (index_t i = 0; i < M::inputs; ++i, weight += M::weight_input, to += taps * padded) {
+            index_t const fours = channels / 4 * 4;
+            for (index_t c = 0; c < fours; c += 4) pack_four(weight + c * M::weight_output, to + c);
+            for (index_t c = fours; c < padded; ++c)
+                for (index_t tap = 0; tap < taps; ++tap)
+                    to[tap * padded + c] = c < channels ? weight[c * M::weight_output + tap] : 0.0F;
+        }
+    }
+    TENON_ALWAYS_INLINE static void pack_four(float const* weight, float* to) {
+        constexpr index_t fours = taps / 4 * 4;
+        for (index_t tap = 0; tap < fours; tap += 4) {
+            cpu::Registers<cpu::Vec<float, 4>, 4> v;
+            TENON_UNROLL for (int c = 0; c < 4; ++c) v[c] = cpu::load<4>(weight + c * M::weight_output + tap);
+            cpu::interleave<4>(v);
+            TENON_UNROLL for (int k = 0; k < 4; ++k) cpu::store<4>(to + (tap + k) * padded, v[k]);
+        }
+        for (index_t tap = fours; tap < taps; ++tap)
+            for (index_t c = 0; c < 4; ++c) to[tap * padded + c] = weight[c * M::weight_output + tap];
     }
 
     TENON_ALWAYS_INLINE static V load_input(float const* from) {
@@ -122,64 +144,78 @@ private:
     /// Writes accumulators [Units][Columns] to columns `column`, `column + phases`, ... of units `unit` ...
     template <int Units, int Columns>
     TENON_ALWAYS_INLINE static void write(V const* sum, Strip const& strip, index_t unit, index_t column) {
-        TENON_UNROLL for (int u = 0; u < Units; ++u)
+        TENON_UNROLL for (int u = 0; u < Units; ++u) {
+            float* const to = strip.out + (unit + u) * packed * plane_floats + column * Lanes;
             TENON_UNROLL for (int c = 0; c < Columns; ++c) {
-                float* const to = strip.out + (unit + u) * packed * plane_floats + (column + c * phases) * Lanes;
-                if constexpr (packed == 1) {
-                    cpu::store<width>(to, sum[u * Columns + c]);
-                } else {
-                    cpu::Registers<float, width> lane;
-                    cpu::store<width>(lane, sum[u * Columns + c]);
-                    index_t const channels = least(packed, strip.channels - (unit + u) * packed);
-                    for (index_t q = 0; q < channels; ++q) std::memcpy(to + q * plane_floats, lane + q * Lanes, Lanes * sizeof(float));
-                }
-            }
-    }
-
-    /// Columns that all use the same taps, all of them inside the input.
-    template <int Units, int Columns>
-    TENON_ALWAYS_INLINE static void run_uniform(Strip const& strip, index_t unit, index_t column, Taps columns) {
-        cpu::Registers<V, Units * Columns> sum{};
-        float const* in = strip.in + strip.rows.source * source_row + columns.source * Lanes;
-        float const* weight = strip.weight + unit * weight_unit + strip.rows.first * weight_row + columns.first * weight_tap;
-        for (index_t i = 0; i < M::inputs; ++i, in += source_input, weight += weight_input) {
-            float const *in_row = in, *w_row = weight;
-            for (index_t ky = 0; ky < strip.rows.count; ++ky) {
-                float const *x = in_row, *w = w_row;
-                for (index_t kx = 0; kx < columns.count; ++kx) {
-                    multiply_add<Operands, Units, Columns>(sum, w, x);
-                    x = cpu::opaque(x + source_tap);
-                    w += columns_axis.tap_step() * weight_tap;
-                }
-                in_row += rows_axis.source_step() * source_row;
-                w_row += rows_axis.tap_step() * weight_row;
+                write_vector(sum[u * Columns + c], to + c * phases * Lanes, strip.channels - (unit + u) * packed);
             }
         }
-        write<Units, Columns>(sum, strip, unit, column);
+    }
+    /// `channels` that there still are may be fewer than a vector holds.
+    TENON_ALWAYS_INLINE static void write_vector(V const& sum, float* to, index_t channels) {
+        if constexpr (packed == 1) {
+            cpu::store<width>(to, sum);
+        } else {
+            cpu::Registers<float, width> lane;
+            cpu::store<width>(lane, sum);
+            for (index_t q = 0; q < least(packed, channels); ++q)
+                std::memcpy(to + q * plane_floats, lane + q * Lanes, Lanes * sizeof(float));
+        }
+    }
+
+    /// `tiles` tiles side by side, in whose columns the same taps meet something.
+    template <int Units, int Columns>
+    TENON_NEVER_INLINE static void run_uniform(Strip const& strip, index_t unit, index_t column, index_t tiles,
+                                               Taps columns) {
+        float const* first_in = strip.in + strip.rows.source * source_row + columns.source * Lanes;
+        float const* const first_weight =
+            strip.weight + unit * weight_unit + strip.rows.first * weight_row + columns.first * weight_tap;
+        for (index_t end = column + tiles * Columns * phases; column < end;
+             column += Columns * phases, first_in += Columns * source_column) {
+            cpu::Registers<V, Units * Columns> sum{};
+            float const *in = first_in, *weight = first_weight;
+            for (index_t i = 0; i < M::inputs; ++i, in += source_input, weight += weight_input) {
+                float const *in_row = in, *w_row = weight;
+                for (index_t ky = 0; ky < strip.rows.count; ++ky) {
+                    float const *x = in_row, *w = w_row;
+                    for (index_t kx = 0; kx < columns.count; ++kx) {
+                        multiply_add<Operands, Units, Columns>(sum, w, x);
+                        x = cpu::opaque(x + source_tap);
+                        w += columns_axis.tap_step() * weight_tap;
+                    }
+                    in_row += rows_axis.source_step() * source_row;
+                    w_row += rows_axis.tap_step() * weight_row;
+                }
+            }
+            write<Units, Columns>(sum, strip, unit, column);
+        }
     }
 
     /// Columns Column ... of which each uses its own taps: unrolled, so that what falls beside the input costs nothing.
     template <int Units, int Columns, index_t Column>
-    TENON_ALWAYS_INLINE static void run_exact(Strip const& strip, index_t unit) {
+    TENON_NEVER_INLINE static void run_exact(Strip const& strip, index_t unit) {
         cpu::Registers<V, Units * Columns> sum{};
         float const* in = strip.in + strip.rows.source * source_row;
         float const* weight = strip.weight + unit * weight_unit + strip.rows.first * weight_row;
         for (index_t i = 0; i < M::inputs; ++i, in += source_input, weight += weight_input) {
             float const *in_row = in, *w_row = weight;
             for (index_t ky = 0; ky < strip.rows.count; ++ky) {
-                run_taps<Units, Columns, Column>(sum, in_row, w_row, std::make_integer_sequence<int, static_cast<int>(columns_axis.kernel)>{});
-                in_row += rows_axis.source_step() * source_row;
-                w_row += rows_axis.tap_step() * weight_row;
+                run_taps<Units, Columns, Column>(
+                    sum, in_row, w_row, std::make_integer_sequence<int, static_cast<int>(columns_axis.kernel)>{});
+                in_row = cpu::opaque(in_row + rows_axis.source_step() * source_row);
+                w_row = cpu::opaque(w_row + rows_axis.tap_step() * weight_row);
             }
         }
         write<Units, Columns>(sum, strip, unit, Column);
     }
     template <int Units, int Columns, index_t Column, int... Tap>
-    TENON_ALWAYS_INLINE static void run_taps(V* sum, float const* in_row, float const* w_row, std::integer_sequence<int, Tap...>) {
+    TENON_ALWAYS_INLINE static void run_taps(V* sum, float const* in_row, float const* w_row,
+                                             std::integer_sequence<int, Tap...>) {
         (run_tap<Units, Columns, Column, Tap>(sum, in_row, w_row, std::make_integer_sequence<int, Columns>{}), ...);
     }
     template <int Units, int Columns, index_t Column, int Tap, int... C>
-    TENON_ALWAYS_INLINE static void run_tap(V* sum, float const* in_row, float const* w_row, std::integer_sequence<int, C...>) {
+    TENON_ALWAYS_INLINE static void run_tap(V* sum, float const* in_row, float const* w_row,
+                                            std::integer_sequence<int, C...>) {
         w_row += Tap * weight_tap;
         if constexpr (Columns <= Units) {
             cpu::Registers<V, Columns> value;
@@ -218,15 +254,22 @@ private:
         }
     }
 
-    /// A uniform tile for all channels of the strip.
+    /// Uniform tiles for all channels of the strip. The outer loop is over the one of channels and columns of which the
+    /// next reads the same input again: over channels where all that a row needs fits the first-level cache, else over
+    /// columns.
     template <int Columns>
-    TENON_ALWAYS_INLINE static void run_uniform_tiles(Strip const& strip, index_t column) {
+    TENON_ALWAYS_INLINE static void run_uniform_tiles(Strip const& strip, index_t column, index_t tiles) {
+        constexpr bool row_in_cache = M::inputs * rows_axis.kernel * columns_axis.in * width <= 24 * 1024 / 4;
         constexpr int larger = static_cast<int>(unit_tiles.largest()), smaller = static_cast<int>(unit_tiles.small());
-        Taps const columns = columns_axis.taps(column);
-        index_t unit = 0;
-        for (index_t t = strip.first_tile; t < strip.first_tile + strip.tiles; unit += unit_tiles.size(t++))
-            if (larger == smaller || unit_tiles.size(t) == larger) run_uniform<larger, Columns>(strip, unit, column, columns);
-            else run_uniform<smaller, Columns>(strip, unit, column, columns);
+        Taps columns = columns_axis.taps(column);
+        for (index_t n = row_in_cache ? tiles : 1; tiles > 0; tiles -= n, column += n * Columns * phases,
+                     columns.source += n * Columns * columns_axis.source_per_output()) {
+            index_t unit = 0;
+            for (index_t t = strip.first_tile; t < strip.first_tile + strip.tiles; unit += unit_tiles.size(t++))
+                if (larger == smaller || unit_tiles.size(t) == larger)
+                    run_uniform<larger, Columns>(strip, unit, column, n, columns);
+                else run_uniform<smaller, Columns>(strip, unit, column, n, columns);
+        }
     }
 
     /// An exact tile for all channels of the strip.
@@ -243,18 +286,19 @@ private:
     template <index_t Count, index_t Largest>
     static void run_uniform_columns(Strip const& strip, index_t from, index_t begin, index_t end) {
         constexpr Partition columns{Count, Largest};
-        for (index_t t = begin; t < end; ++t) {
-            index_t const column = from + columns.begin(t) * phases;
-            if constexpr (columns.larger_tiles() == 0) {
-                run_uniform_tiles<static_cast<int>(columns.small())>(strip, column);
-            } else {
-                if (t < columns.larger_tiles()) run_uniform_tiles<static_cast<int>(columns.largest())>(strip, column);
-                else if constexpr (columns.small() > 0) run_uniform_tiles<static_cast<int>(columns.small())>(strip, column);
+        if constexpr (columns.larger_tiles() > 0)
+            if (index_t const n = least(end, columns.larger_tiles()) - begin; n > 0) {
+                run_uniform_tiles<static_cast<int>(columns.largest())>(strip, from + columns.begin(begin) * phases, n);
+                begin += n;
             }
-        }
+        if constexpr (columns.small() > 0)
+            if (begin < end)
+                run_uniform_tiles<static_cast<int>(columns.small())>(strip, from + columns.begin(begin) * phases,
+                                                                     end - begin);
     }
 
-    // Without phases: the row in tiles as equal as can be; those at the ends, of which some column misses a tap, are exact.
+    // Without phases: the row in tiles as equal as can be; those at the ends, of which some column misses a tap, are
+    // exact.
     static constexpr Partition column_tiles{columns_axis.out, shape.columns};
     static constexpr bool is_uniform(index_t t) {
         for (index_t c = column_tiles.begin(t); c < column_tiles.begin(t) + column_tiles.size(t); ++c)
@@ -268,7 +312,8 @@ private:
     }
     static constexpr index_t exact_left = count_exact_tiles(true);
     static constexpr index_t exact_right = exact_left == column_tiles.tiles ? 0 : count_exact_tiles(false);
-    static constexpr bool exact_ends = phases == 1 && (exact_left + exact_right) * columns_axis.kernel * shape.columns * shape.rows <= 800;
+    static constexpr bool exact_ends =
+        phases == 1 && (exact_left + exact_right) * columns_axis.kernel * shape.columns * shape.rows <= 800;
 
     template <index_t From, index_t... T>
     TENON_ALWAYS_INLINE static void run_exact_columns(Strip const& strip, std::integer_sequence<index_t, T...>) {
@@ -278,14 +323,17 @@ private:
     static void run_strip(Strip const& strip) {
         if constexpr (exact_ends) {
             run_exact_columns<0>(strip, std::make_integer_sequence<index_t, exact_left>{});
-            run_uniform_columns<columns_axis.out, shape.columns>(strip, 0, exact_left, column_tiles.tiles - exact_right);
-            run_exact_columns<column_tiles.tiles - exact_right>(strip, std::make_integer_sequence<index_t, exact_right>{});
+            run_uniform_columns<columns_axis.out, shape.columns>(strip, 0, exact_left,
+                                                                 column_tiles.tiles - exact_right);
+            run_exact_columns<column_tiles.tiles - exact_right>(strip,
+                                                                std::make_integer_sequence<index_t, exact_right>{});
         } else {
             run_phases(strip, std::make_integer_sequence<index_t, least(phases, columns_axis.out)>{});
         }
     }
 
-    /// With phases, or with ends too wide to unroll: in each phase the columns at the ends one by one, those between them in tiles.
+    /// With phases, or with ends too wide to unroll: in each phase the columns at the ends one by one, those between
+    /// them in tiles.
     template <index_t... Phase>
     static void run_phases(Strip const& strip, std::integer_sequence<index_t, Phase...>) {
         (run_phase<Phase>(strip), ...);
@@ -303,10 +351,11 @@ private:
             while (j > begin && !columns_axis.inside(Phase + (j - 1) * phases)) --j;
             return j;
         }();
-        for (index_t j = 0; j < begin; ++j) run_uniform_tiles<1>(strip, Phase + j * phases);
+        for (index_t j = 0; j < begin; ++j) run_uniform_tiles<1>(strip, Phase + j * phases, 1);
         if constexpr (end > begin)
-            run_uniform_columns<end - begin, shape.columns>(strip, Phase + begin * phases, 0, Partition{end - begin, shape.columns}.tiles);
-        for (index_t j = end; j < count; ++j) run_uniform_tiles<1>(strip, Phase + j * phases);
+            run_uniform_columns<end - begin, shape.columns>(strip, Phase + begin * phases, 0,
+                                                            Partition{end - begin, shape.columns}.tiles);
+        for (index_t j = end; j < count; ++j) run_uniform_tiles<1>(strip, Phase + j * phases, 1);
     }
 };
 

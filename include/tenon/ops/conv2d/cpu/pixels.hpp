@@ -1,9 +1,10 @@
 /// @file
 /// The forward convolution for blocks of fewer images than a vector has lanes: the lanes hold neighbouring pixels too.
 ///
-/// In a row of the output, pixels and images together are one run of floats, and with stride 1 so is what a tap meets in the input:
-/// a vector is simply loaded from there. Where that does not fit, the input is first copied into a shape in which it does: padded
-/// with zeros, and with several strips of the image side by side, one row of each, as if they were further images.
+/// In a row of the output, pixels and images together are one run of floats, and with stride 1 so is what a tap meets
+/// in the input: a vector is simply loaded from there. Where that does not fit, the input is first copied into a shape
+/// in which it does: padded with zeros, and with several strips of the image side by side, one row of each, as if they
+/// were further images.
 #pragma once
 
 #include <tenon/ops/conv2d/cpu/problem.hpp>
@@ -35,16 +36,21 @@ class Pixels {
     static constexpr int strips = choose_strips();
     static constexpr index_t strip_rows = ceil_divide(Rows, strips), row_vectors = vectors_in_row(strips);
     static constexpr int pixel = strips * lanes; ///< floats of one pixel in the copy
-    static constexpr index_t step = P::stride_width == 1 ? width : P::stride_width * width; ///< floats from vector to vector in a row
-    static constexpr bool direct =
-        strips == 1 && P::padding_height == 0 && P::padding_width == 0 && P::stride_width == 1 && P::out_width * lanes % width == 0;
+    static constexpr index_t step =
+        P::stride_width == 1 ? width : P::stride_width * width; ///< floats from vector to vector in a row
+    static constexpr bool direct = strips == 1 && P::padding_height == 0 && P::padding_width == 0 &&
+                                   P::stride_width == 1 && P::out_width * lanes % width == 0;
 
     // The copy: [C, copy_rows, row_floats]
-    static constexpr index_t copy_rows = (strip_rows - 1) * P::stride_height + (P::kernel_height - 1) * P::dilation_height + 1;
-    static constexpr index_t copy_columns = (P::out_width - 1) * P::stride_width + (P::kernel_width - 1) * P::dilation_width + 1;
-    static constexpr index_t copied = most(0, least(copy_columns - P::padding_width, P::width)); ///< columns of the input that some tap meets
+    static constexpr index_t copy_rows =
+        (strip_rows - 1) * P::stride_height + (P::kernel_height - 1) * P::dilation_height + 1;
+    static constexpr index_t copy_columns =
+        (P::out_width - 1) * P::stride_width + (P::kernel_width - 1) * P::dilation_width + 1;
+    static constexpr index_t copied =
+        most(0, least(copy_columns - P::padding_width, P::width)); ///< columns of the input that some tap meets
     static constexpr index_t row_floats =
-        direct ? P::width * lanes : (row_vectors - 1) * step + (P::kernel_width - 1) * P::dilation_width * pixel + width;
+        direct ? P::width * lanes
+               : (row_vectors - 1) * step + (P::kernel_width - 1) * P::dilation_width * pixel + width;
     static constexpr index_t input_floats = (direct ? P::height : copy_rows) * row_floats;
 
     // Columns of a tile are vectors of a row or, where a row has but one, rows.
@@ -61,7 +67,9 @@ class Pixels {
 
     /// What a tile multiplies.
     struct Operands {
-        TENON_ALWAYS_INLINE static V row(float const* weight, int u) { return cpu::broadcast<width>(weight[u * P::weights_per_output]); }
+        TENON_ALWAYS_INLINE static V row(float const* weight, int u) {
+            return cpu::broadcast<width>(weight[u * P::weights_per_output]);
+        }
         TENON_ALWAYS_INLINE static V column(float const* in, int c) { return cpu::load<width>(in + c * column_step); }
     };
 
@@ -85,25 +93,28 @@ public:
                     std::memset(space, 0, row_floats * sizeof(float));
                     for (int s = 0; s < strips; ++s) {
                         index_t const y = (row_begin + s * strip_rows) * P::stride_height + r - P::padding_height;
-                        if (y >= 0 && y < P::height) copy_row(x + y * P::width * lanes, space + P::padding_width * pixel + s * lanes);
+                        if (y >= 0 && y < P::height)
+                            copy_row(x + y * P::width * lanes, space + P::padding_width * pixel + s * lanes);
                     }
                 }
         }
     }
 
-    static void run(index_t task, index_t row_begin, float const* x, float const* weight, float* out, float const* space) {
+    static void run(index_t task, index_t row_begin, float const* x, float const* weight, float* out,
+                    float const* space) {
         index_t const rows = least(Rows, P::out_height - row_begin);
         float const* const in = (direct ? x + row_begin * P::stride_height * row_floats : space) +
                                 task / group_tasks.tiles * P::group_channels * input_floats;
-        Call const call{weight + channel_begin(task) * P::weights_per_output, out, rows, group_tasks.begin(task % group_tasks.tiles),
-                        group_tasks.size(task % group_tasks.tiles)};
+        Call const call{weight + channel_begin(task) * P::weights_per_output, out, rows,
+                        group_tasks.begin(task % group_tasks.tiles), group_tasks.size(task % group_tasks.tiles)};
         index_t const here = direct ? rows : least(rows, strip_rows);
         if constexpr (!columns_are_rows) {
             for (index_t row = 0; row < here; ++row) run_columns(call, in + row * P::stride_height * row_floats, row);
         } else if (!direct || rows == Rows) {
             run_columns(call, in, 0);
         } else {
-            for (index_t row = 0; row < here; ++row) run_units<1>(call, in + row * P::stride_height * row_floats, row, 0);
+            for (index_t row = 0; row < here; ++row)
+                run_units<1>(call, in + row * P::stride_height * row_floats, row, 0);
         }
     }
 
@@ -127,9 +138,12 @@ private:
     static void run_columns(Call const& call, float const* in, index_t row) {
         for (index_t t = 0; t < column_tiles.tiles; ++t) {
             float const* const at = in + column_tiles.begin(t) * column_step;
-            index_t const first = columns_are_rows ? 0 : column_tiles.begin(t), y = columns_are_rows ? column_tiles.begin(t) : row;
-            if (column_tiles.size(t) == column_tiles.largest()) run_units<static_cast<int>(column_tiles.largest())>(call, at, y, first);
-            else if constexpr (column_tiles.small() > 0) run_units<static_cast<int>(column_tiles.small())>(call, at, y, first);
+            index_t const first = columns_are_rows ? 0 : column_tiles.begin(t),
+                          y = columns_are_rows ? column_tiles.begin(t) : row;
+            if (column_tiles.size(t) == column_tiles.largest())
+                run_units<static_cast<int>(column_tiles.largest())>(call, at, y, first);
+            else if constexpr (column_tiles.small() > 0)
+                run_units<static_cast<int>(column_tiles.small())>(call, at, y, first);
         }
     }
 
@@ -137,12 +151,15 @@ private:
     TENON_ALWAYS_INLINE static void run_units(Call const& call, float const* in, index_t row, index_t vector) {
         index_t unit = 0;
         for (index_t t = call.first_tile; t < call.first_tile + call.tiles; unit += units.size(t++))
-            if (units.size(t) == units.largest()) run_tile<static_cast<int>(units.largest()), Columns>(call, in, row, vector, unit);
-            else if constexpr (units.small() > 0) run_tile<static_cast<int>(units.small()), Columns>(call, in, row, vector, unit);
+            if (units.size(t) == units.largest())
+                run_tile<static_cast<int>(units.largest()), Columns>(call, in, row, vector, unit);
+            else if constexpr (units.small() > 0)
+                run_tile<static_cast<int>(units.small()), Columns>(call, in, row, vector, unit);
     }
 
     template <int Units, int Columns>
-    static void run_tile(Call const& call, float const* in, index_t row, index_t vector, index_t unit) {
+    TENON_NEVER_INLINE static void run_tile(Call const& call, float const* in, index_t row, index_t vector,
+                                            index_t unit) {
         cpu::Registers<V, Units * Columns> sum{};
         float const* weight = call.weight + unit * P::weights_per_output;
         for (index_t i = 0; i < P::group_channels; ++i, in += input_floats) {
@@ -155,13 +172,18 @@ private:
                 }
             }
         }
-        TENON_UNROLL for (int u = 0; u < Units; ++u)
-            TENON_UNROLL for (int c = 0; c < Columns; ++c)
-                write(sum[u * Columns + c], call, call.out + (unit + u) * plane_floats, columns_are_rows ? row + c : row, columns_are_rows ? 0 : vector + c);
+        TENON_UNROLL for (int u = 0; u < Units; ++u) {
+            float* const plane = call.out + (unit + u) * plane_floats;
+            TENON_UNROLL for (int c = 0; c < Columns; ++c) {
+                if constexpr (columns_are_rows) write(sum[u * Columns + c], call, plane, row + c, 0);
+                else write(sum[u * Columns + c], call, plane, row, vector + c);
+            }
+        }
     }
 
     template <int... Lane>
-    TENON_ALWAYS_INLINE static V sort_strips(V v, std::integer_sequence<int, Lane...>) { // [pixels][strips][lanes] -> [strips][pixels][lanes]
+    TENON_ALWAYS_INLINE static V
+    sort_strips(V v, std::integer_sequence<int, Lane...>) { // [pixels][strips][lanes] -> [strips][pixels][lanes]
         constexpr int run = width / strips;
         return cpu::shuffle<(Lane % run / lanes * pixel + Lane / run * lanes + Lane % lanes)...>(v, v);
     }
@@ -176,11 +198,13 @@ private:
         } else {
             cpu::Registers<float, width> lane;
             cpu::store<width>(lane, sort_strips(v, std::make_integer_sequence<int, width>{}));
-            TENON_UNROLL for (int s = 0; s < strips; ++s)
-                if (index_t const y = s * strip_rows + row; y < call.rows) {
-                    if (row_out % run == 0 || count == run) std::memcpy(plane + y * row_out + begin, lane + s * run, run * sizeof(float));
-                    else std::memcpy(plane + y * row_out + begin, lane + s * run, static_cast<std::size_t>(count) * sizeof(float));
-                }
+            TENON_UNROLL for (int s = 0; s < strips; ++s) {
+                index_t const y = s * strip_rows + row;
+                if (y >= call.rows) continue;
+                float* const to = plane + y * row_out + begin;
+                if (row_out % run == 0 || count == run) std::memcpy(to, lane + s * run, run * sizeof(float));
+                else std::memcpy(to, lane + s * run, static_cast<std::size_t>(count) * sizeof(float));
+            }
         }
     }
 };

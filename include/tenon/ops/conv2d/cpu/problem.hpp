@@ -10,8 +10,8 @@ using cpu::ceil_divide, cpu::choose_tile, cpu::least, cpu::most, cpu::multiply_a
 
 /// Images come in blocks of `Lanes`, interleaved innermost: x [C, H, W, Lanes], y [O, out_height, out_width, Lanes];
 /// weight [O, C / Groups, KH, KW]. Lanes is a power of two, at most 16.
-template <int Lanes, index_t C, index_t H, index_t W, index_t O, index_t KH, index_t KW, index_t SH = 1, index_t SW = 1, index_t PH = 0,
-          index_t PW = 0, index_t DH = 1, index_t DW = 1, index_t Groups = 1>
+template <int Lanes, index_t C, index_t H, index_t W, index_t O, index_t KH, index_t KW, index_t SH = 1, index_t SW = 1,
+          index_t PH = 0, index_t PW = 0, index_t DH = 1, index_t DW = 1, index_t Groups = 1>
 struct Problem {
     static constexpr int lanes = Lanes;
     static constexpr index_t channels = C, height = H, width = W, outputs = O, groups = Groups;
@@ -27,8 +27,8 @@ struct Problem {
     static_assert(C % Groups == 0 && O % Groups == 0 && out_height > 0 && out_width > 0);
 };
 
-/// Output channels that share a vector with `lanes` images each, where images alone do not fill one: as many as fit and are there,
-/// and at least so many that the vector has four lanes.
+/// Output channels that share a vector with `lanes` images each, where images alone do not fill one: as many as fit and
+/// are there, and at least so many that the vector has four lanes.
 [[nodiscard]] constexpr int packed_channels(int lanes, index_t channels) {
     constexpr int native = cpu::native_lanes<float>;
     if (lanes >= native) return 1;

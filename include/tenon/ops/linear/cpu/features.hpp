@@ -1,14 +1,15 @@
 /// @file
-/// Matrix products with the features in the lanes: for blocks of fewer images than a vector has lanes, and for the weight gradient
-/// of any. Each weight vector then serves all images from registers, and the weights are read once, in order.
+/// Matrix products with the features in the lanes: for blocks of fewer images than a vector has lanes, and for the
+/// weight gradient of any. Each weight vector then serves all images from registers, and the weights are read once, in
+/// order.
 #pragma once
 
 #include <tenon/ops/linear/cpu/problem.hpp>
 
 namespace tenon::linear {
 
-/// One block, [features][Lanes], to rows of features: image l to `to + l * row`, features beyond `features` up to a multiple of the
-/// vector's width as zeros.
+/// One block, [features][Lanes], to rows of features: image l to `to + l * row`, features beyond `features` up to a
+/// multiple of the vector's width as zeros.
 template <int Lanes>
 inline void separate_images(float const* from, index_t features, float* to, index_t row) {
     constexpr int width = cpu::native_lanes<float>, together = static_cast<int>(least(Lanes, width));
@@ -16,7 +17,8 @@ inline void separate_images(float const* from, index_t features, float* to, inde
     for (; f + width <= features; f += width)
         for (int part = 0; part < Lanes; part += together) { // `together` images at a time
             cpu::Registers<cpu::Vec<float, width>, together> v;
-            for (int i = 0; i < together; ++i) v[i] = cpu::load<width>(Lanes <= width ? from + f * Lanes + i * width : from + (f + i) * Lanes + part);
+            for (int i = 0; i < together; ++i)
+                v[i] = cpu::load<width>(Lanes <= width ? from + f * Lanes + i * width : from + (f + i) * Lanes + part);
             cpu::deinterleave<together>(v);
             for (int l = 0; l < together; ++l) cpu::store<width>(to + (part + l) * row + f, v[l]);
         }
@@ -30,7 +32,8 @@ template <class P>
 class FewForward {
     static constexpr int width = cpu::native_lanes<float>, lanes = P::lanes;
     using V = cpu::Vec<float, width>;
-    static constexpr int rows = width / lanes; ///< outputs of a tile: it has `width` accumulators, whose sums make up one vector
+    static constexpr int rows =
+        width / lanes; ///< outputs of a tile: it has `width` accumulators, whose sums make up one vector
     static constexpr index_t vectors = P::inputs / width, padded = ceil_divide(P::inputs, width) * width;
     static constexpr index_t tail = P::inputs % width;
 
@@ -42,15 +45,18 @@ public:
     static constexpr index_t workspace(index_t blocks) { return blocks * lanes * padded; }
 
     static void prepare(float const* x, index_t blocks, float* space) {
-        for (index_t b = 0; b < blocks; ++b) separate_images<lanes>(x + b * P::inputs * lanes, P::inputs, space + b * lanes * padded, padded);
+        for (index_t b = 0; b < blocks; ++b)
+            separate_images<lanes>(x + b * P::inputs * lanes, P::inputs, space + b * lanes * padded, padded);
     }
 
-    static void run(index_t task, index_t blocks, float const* weight, float* out, float const* space) {
+    static void run(index_t task, float const* /*x*/, index_t blocks, float const* weight, float* out,
+                    float const* space) {
         index_t const count = channel_count(task);
         weight += channel_begin(task) * P::inputs;
         for (index_t b = 0; b < blocks; ++b, space += lanes * padded) {
             index_t o = 0;
-            for (; o + rows <= count; o += rows, out += width) cpu::store<width>(out, run_tile<rows>(weight + o * P::inputs, space));
+            for (; o + rows <= count; o += rows, out += width)
+                cpu::store<width>(out, run_tile<rows>(weight + o * P::inputs, space));
             if constexpr (constexpr int left = static_cast<int>(P::outputs % rows); left > 0)
                 if (o < count) {
                     cpu::store_some<width>(out, run_tile<left>(weight + o * P::inputs, space), left * lanes);
@@ -62,7 +68,7 @@ public:
 private:
     /// The sums of `Rows` outputs of all images, [Rows][lanes].
     template <int Rows>
-    TENON_ALWAYS_INLINE static V run_tile(float const* weight, float const* x) {
+    TENON_NEVER_INLINE static V run_tile(float const* weight, float const* x) {
         cpu::Registers<V, width> sum{};
         for (index_t i = 0; i < vectors; ++i) {
             step<Rows, width>(sum, weight, x);
@@ -79,8 +85,12 @@ private:
     /// What a tile multiplies: `Valid` weights of an output, as many features of an image.
     template <int Valid>
     struct Operands {
-        TENON_ALWAYS_INLINE static V row(float const* weight, int r) { return cpu::load_some<width>(weight + r * P::inputs, Valid); }
-        TENON_ALWAYS_INLINE static V column(float const* x, int l) { return cpu::load_some<width>(x + l * padded, Valid); }
+        TENON_ALWAYS_INLINE static V row(float const* weight, int r) {
+            return cpu::load_some<width>(weight + r * P::inputs, Valid);
+        }
+        TENON_ALWAYS_INLINE static V column(float const* x, int l) {
+            return cpu::load_some<width>(x + l * padded, Valid);
+        }
     };
 };
 
@@ -100,31 +110,38 @@ public:
         return least((tiles.begin(task) + tiles.size(task)) * width, P::inputs) - tiles.begin(task) * width;
     }
 
-    static void run(index_t task, float const* dy, index_t blocks, float const* weight, float* out) {
+    static constexpr index_t workspace(index_t /*blocks*/) { return 0; }
+
+    static void prepare(float const* /*dy*/, index_t /*blocks*/, float* /*space*/) {}
+
+    static void run(index_t task, float const* dy, index_t blocks, float const* weight, float* out, float* /*space*/) {
         constexpr int larger = static_cast<int>(tiles.largest()), smaller = static_cast<int>(tiles.small());
         constexpr index_t last = tiles.size(tiles.tiles - 1);
         constexpr int tail = static_cast<int>(P::inputs % width);
         weight += channel_begin(task);
         for (index_t b = 0; b < blocks; ++b, dy += P::outputs * lanes, out += channel_count(task) * lanes) {
-            if (tail > 0 && task == tiles.tiles - 1) run_tile<static_cast<int>(last), tail == 0 ? width : tail>(dy, weight, out);
+            if (tail > 0 && task == tiles.tiles - 1)
+                run_tile<static_cast<int>(last), tail == 0 ? width : tail>(dy, weight, out);
             else if (tiles.size(task) == larger) run_tile<larger, width>(dy, weight, out);
             else if constexpr (smaller < larger && smaller > 0) run_tile<smaller, width>(dy, weight, out);
         }
     }
 
 private:
-    /// What a tile multiplies: vectors of weights of one output, of which the last has `Valid` lanes, with that output of an image.
+    /// What a tile multiplies: vectors of weights of one output, of which the last has `Valid` lanes, with that output
+    /// of an image.
     template <int Columns, int Valid>
     struct Operands {
         TENON_ALWAYS_INLINE static V row(float const* weight, int c) {
-            return c == Columns - 1 ? cpu::load_some<width>(weight + c * width, Valid) : cpu::load<width>(weight + c * width);
+            return c == Columns - 1 ? cpu::load_some<width>(weight + c * width, Valid)
+                                    : cpu::load<width>(weight + c * width);
         }
         TENON_ALWAYS_INLINE static V column(float const* dy, int l) { return cpu::broadcast<width>(dy[l]); }
     };
 
     /// `Columns` vectors of inputs of which the last has `Valid` lanes.
     template <int Columns, int Valid>
-    static void run_tile(float const* dy, float const* weight, float* out) {
+    TENON_NEVER_INLINE static void run_tile(float const* dy, float const* weight, float* out) {
         cpu::Registers<V, Columns * lanes> sum{}; // [columns][images]
         for (index_t o = 0; o < P::outputs; ++o) {
             multiply_add<Operands<Columns, Valid>, Columns, lanes>(sum, weight, dy + o * lanes);

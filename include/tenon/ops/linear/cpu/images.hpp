@@ -1,5 +1,6 @@
 /// @file
-/// Matrix product with the images in the lanes, for blocks that fill a vector: out[j][image] = sum over k of weight(j, k) in[k][image].
+/// Matrix product with the images in the lanes, for blocks that fill a vector:
+/// out[j][image] = sum over k of weight(j, k) in[k][image].
 /// One kernel for the forward pass and for the input gradient, which differ in how they step through the weights.
 #pragma once
 
@@ -21,29 +22,47 @@ class Images {
     static constexpr index_t rows_of_a_tile() {
         index_t best = 1;
         for (index_t r = 2; r <= least(Rows, cpu::accumulators / wide); ++r)
-            if (cpu::tiling_cost(Rows, wide, r, wide, {1, 1}) <= cpu::tiling_cost(Rows, wide, best, wide, {1, 1})) best = r;
+            if (cpu::tiling_cost(Rows, wide, r, wide, {1, 1}) <= cpu::tiling_cost(Rows, wide, best, wide, {1, 1}))
+                best = r;
         return best;
     }
     static constexpr Partition row_tiles{Rows, rows_of_a_tile()};
     static constexpr int larger = static_cast<int>(row_tiles.largest()), smaller = static_cast<int>(row_tiles.small());
-    static constexpr Partition task_tiles{row_tiles.tiles, most(1, 28 / larger)};
+    /// Rows of a task: where weights of neighbouring rows lie side by side, enough of them for whole cache lines.
+    static constexpr Partition task_tiles{row_tiles.tiles, most(1, (RowStep == 1 ? 64 : 28) / larger)};
     /// Depth in chunks whose inputs stay in the first-level cache for all rows of a task.
     static constexpr Partition chunks{Depth, 128};
+    /// Rows of weights that are large powers of two apart share few places in the caches: then a task's part of a chunk
+    /// is copied.
+    static constexpr bool packed = DepthStep % 128 == 0;
 
 public:
     static constexpr index_t tasks = task_tiles.tiles;
-    static constexpr index_t tile = task_tiles.largest() * larger; ///< most rows of a task; may exceed what any task has
+    static constexpr index_t tile =
+        task_tiles.largest() * larger; ///< most rows of a task; may exceed what any task has
 
     static constexpr index_t channel_begin(index_t task) { return row_tiles.begin(task_tiles.begin(task)); }
     static constexpr index_t channel_count(index_t task) {
         return row_tiles.begin(task_tiles.begin(task) + task_tiles.size(task)) - channel_begin(task);
     }
 
-    static void run(index_t task, float const* in, index_t blocks, float const* weight, float* out) {
+    static constexpr index_t workspace(index_t /*blocks*/) { return packed ? chunks.largest() * tile : 0; }
+
+    static void prepare(float const* /*in*/, index_t /*blocks*/, float* /*space*/) {}
+
+    static void run(index_t task, float const* in, index_t blocks, float const* weight, float* out,
+                    [[maybe_unused]] float* space) {
         index_t const vectors = blocks * parts;
         weight += channel_begin(task) * RowStep;
         for (index_t chunk = 0; chunk < chunks.tiles; ++chunk) {
-            Call const call{task, channel_count(task), chunks.begin(chunk), chunks.size(chunk), in, weight, out};
+            Call call{task, channel_count(task), chunks.begin(chunk), chunks.size(chunk), in, weight, out};
+            call.weight += call.k_begin * DepthStep;
+            if constexpr (packed) {
+                for (index_t k = 0; k < call.k_count; ++k)
+                    std::memcpy(space + k * tile, call.weight + k * DepthStep,
+                                static_cast<std::size_t>(call.rows) * sizeof(float));
+                call.weight = space;
+            }
             index_t v = 0;
             for (; v + wide <= vectors; v += wide) run_rows<wide, 1>(call, v);
             if constexpr (wide > 2)
@@ -55,9 +74,10 @@ public:
 private:
     struct Call {
         index_t task, rows, k_begin, k_count;
-        float const *in, *weight;
+        float const *in, *weight; ///< weight: of row 0 and k_begin
         float* out;
     };
+    static constexpr index_t weight_step = packed ? tile : DepthStep; ///< floats from one k to the next
 
     /// Where the vectors of a step lie, one for each column of a tile.
     struct Inputs {
@@ -66,11 +86,16 @@ private:
     };
     /// What a tile multiplies.
     struct Operands {
-        TENON_ALWAYS_INLINE static V row(float const* weight, int r) { return cpu::broadcast<width>(weight[r * RowStep]); }
-        TENON_ALWAYS_INLINE static V column(Inputs const& in, int c) { return cpu::load<width>(in.column[c] + in.offset); }
+        TENON_ALWAYS_INLINE static V row(float const* weight, int r) {
+            return cpu::broadcast<width>(weight[r * RowStep]);
+        }
+        TENON_ALWAYS_INLINE static V column(Inputs const& in, int c) {
+            return cpu::load<width>(in.column[c] + in.offset);
+        }
     };
 
-    /// All rows of the task for `Columns` vectors from number `vector` on; `Joined` equal tiles at a time where there are as many.
+    /// All rows of the task for `Columns` vectors from number `vector` on; `Joined` equal tiles at a time where there
+    /// are as many.
     template <int Columns, int Joined>
     static void run_rows(Call const& call, index_t vector) {
         index_t const end = task_tiles.begin(call.task) + task_tiles.size(call.task);
@@ -92,7 +117,7 @@ private:
     }
 
     template <int R, int Columns>
-    static void run_tile(Call const& call, index_t row, index_t vector) {
+    TENON_NEVER_INLINE static void run_tile(Call const& call, index_t row, index_t vector) {
         cpu::Registers<float const*, Columns> in;
         cpu::Registers<float*, Columns> out;
         for (int c = 0; c < Columns; ++c) {
@@ -102,16 +127,20 @@ private:
         }
         cpu::Registers<V, R * Columns> sum;
         bool const first = call.k_begin == 0;
-        TENON_UNROLL for (int r = 0; r < R; ++r)
-            TENON_UNROLL for (int c = 0; c < Columns; ++c) sum[r * Columns + c] = first ? V{} : cpu::load<width>(out[c] + r * Lanes);
+        TENON_UNROLL for (int r = 0; r < R; ++r) {
+            TENON_UNROLL for (int c = 0; c < Columns; ++c) {
+                sum[r * Columns + c] = first ? V{} : cpu::load<width>(out[c] + r * Lanes);
+            }
+        }
 
-        float const* weight = call.weight + row * RowStep + call.k_begin * DepthStep;
+        float const* weight = call.weight + row * RowStep;
         for (index_t k = 0; k < call.k_count; ++k) {
             multiply_add<Operands, R, Columns>(sum, weight, Inputs{in, k * Lanes});
-            weight = cpu::opaque(weight + DepthStep);
+            weight = cpu::opaque(weight + weight_step);
         }
-        TENON_UNROLL for (int r = 0; r < R; ++r)
+        TENON_UNROLL for (int r = 0; r < R; ++r) {
             TENON_UNROLL for (int c = 0; c < Columns; ++c) cpu::store<width>(out[c] + r * Lanes, sum[r * Columns + c]);
+        }
     }
 };
 

@@ -8,8 +8,8 @@ namespace tenon::linear {
 
 using cpu::ceil_divide, cpu::choose_tile, cpu::least, cpu::most, cpu::multiply_add, cpu::Partition, cpu::TileShape;
 
-/// Images come in blocks of `Lanes`, interleaved innermost: x [blocks, In, Lanes], y [blocks, Out, Lanes]; weight [Out, In].
-/// Lanes is a power of two, at most 16.
+/// Images come in blocks of `Lanes`, interleaved innermost: x [blocks, In, Lanes], y [blocks, Out, Lanes]; weight [Out,
+/// In]. Lanes is a power of two, at most 16.
 template <int Lanes, index_t In, index_t Out>
 struct Problem {
     static constexpr int lanes = Lanes;

@@ -20,10 +20,13 @@ class WeightGradient {
 
 public:
     static constexpr index_t tasks = task_tiles.tiles;
-    static constexpr index_t tile = least(task_tiles.largest() * row_tiles.largest(), P::outputs); ///< most outputs of a task
-    static constexpr index_t tile_size = tile * P::inputs;                                         ///< floats of dw_tile
+    static constexpr index_t tile =
+        least(task_tiles.largest() * row_tiles.largest(), P::outputs); ///< most outputs of a task
+    static constexpr index_t tile_size = tile * P::inputs;             ///< floats of dw_tile
 
-    [[nodiscard]] static constexpr index_t channel_begin(index_t task) { return row_tiles.begin(task_tiles.begin(task)); }
+    [[nodiscard]] static constexpr index_t channel_begin(index_t task) {
+        return row_tiles.begin(task_tiles.begin(task));
+    }
     [[nodiscard]] static constexpr index_t channel_count(index_t task) {
         return row_tiles.begin(task_tiles.begin(task) + task_tiles.size(task)) - channel_begin(task);
     }
@@ -43,28 +46,33 @@ public:
     /// @param x [blocks, In, Lanes]  @param dy [blocks, Out, Lanes]
     /// @param dw_tile [channel_count(task), In]  @param db_tile [channel_count(task)], or null
     /// @param accumulate adds to the tiles instead of overwriting them
-    static void run(index_t task, float const* /*x*/, float const* dy, index_t blocks, float* dw_tile, float* db_tile, float const* space,
-                    bool accumulate = false) {
+    static void run(index_t task, float const* /*x*/, float const* dy, index_t blocks, float* dw_tile, float* db_tile,
+                    float const* space, bool accumulate = false) {
         dy += channel_begin(task) * lanes;
         for (index_t t = 0; t < column_tiles.tiles; ++t) {
             float const* const x = space + column_tiles.begin(t) * width * blocks * lanes;
             float* const dw = dw_tile + column_tiles.begin(t) * width;
-            constexpr int larger = static_cast<int>(column_tiles.largest()), smaller = static_cast<int>(column_tiles.small());
+            constexpr int larger = static_cast<int>(column_tiles.largest()),
+                          smaller = static_cast<int>(column_tiles.small());
             constexpr int last = static_cast<int>(column_tiles.size(column_tiles.tiles - 1));
-            if (tail > 0 && t == column_tiles.tiles - 1) run_rows<last, tail == 0 ? width : tail>(task, x, dy, blocks, dw, accumulate);
+            if (tail > 0 && t == column_tiles.tiles - 1)
+                run_rows<last, tail == 0 ? width : tail>(task, x, dy, blocks, dw, accumulate);
             else if (column_tiles.size(t) == larger) run_rows<larger, width>(task, x, dy, blocks, dw, accumulate);
-            else if constexpr (smaller < larger && smaller > 0) run_rows<smaller, width>(task, x, dy, blocks, dw, accumulate);
+            else if constexpr (smaller < larger && smaller > 0)
+                run_rows<smaller, width>(task, x, dy, blocks, dw, accumulate);
         }
         if (db_tile != nullptr) sum_bias(channel_count(task), dy, blocks, db_tile, accumulate);
     }
 
 private:
     template <int Columns, int Valid>
-    TENON_ALWAYS_INLINE static void run_rows(index_t task, float const* x, float const* dy, index_t blocks, float* dw, bool accumulate) {
+    TENON_ALWAYS_INLINE static void run_rows(index_t task, float const* x, float const* dy, index_t blocks, float* dw,
+                                             bool accumulate) {
         constexpr int larger = static_cast<int>(row_tiles.largest()), smaller = static_cast<int>(row_tiles.small());
         for (index_t t = task_tiles.begin(task); t < task_tiles.begin(task) + task_tiles.size(task); ++t) {
             index_t const row = row_tiles.begin(t) - channel_begin(task);
-            if (row_tiles.size(t) == larger) run_tile<larger, Columns, Valid>(x, dy + row * lanes, blocks, dw + row * P::inputs, accumulate);
+            if (row_tiles.size(t) == larger)
+                run_tile<larger, Columns, Valid>(x, dy + row * lanes, blocks, dw + row * P::inputs, accumulate);
             else if constexpr (smaller < larger && smaller > 0)
                 run_tile<smaller, Columns, Valid>(x, dy + row * lanes, blocks, dw + row * P::inputs, accumulate);
         }
@@ -78,14 +86,15 @@ private:
 
     /// `Rows` outputs, `Columns` vectors of inputs of which the last has `Valid` lanes.
     template <int Rows, int Columns, int Valid>
-    static void run_tile(float const* x, float const* dy, index_t blocks, float* dw, bool accumulate) {
+    TENON_NEVER_INLINE static void run_tile(float const* x, float const* dy, index_t blocks, float* dw,
+                                            bool accumulate) {
         cpu::Registers<V, Rows * Columns> sum{};
         for (index_t b = 0; b < blocks; ++b)
             for (index_t l = 0; l < lanes; ++l) {
                 multiply_add<Operands, Rows, Columns>(sum, dy + b * P::outputs * lanes + l, x);
                 x = cpu::opaque(x + Columns * width);
             }
-        TENON_UNROLL for (int r = 0; r < Rows; ++r)
+        TENON_UNROLL for (int r = 0; r < Rows; ++r) {
             TENON_UNROLL for (int c = 0; c < Columns; ++c) {
                 float* const to = dw + r * P::inputs + c * width;
                 V result = sum[r * Columns + c];
@@ -97,6 +106,7 @@ private:
                     cpu::store_some<width>(to, result, Valid);
                 }
             }
+        }
     }
 
     static void sum_bias(index_t count, float const* dy, index_t blocks, float* db, bool accumulate) {

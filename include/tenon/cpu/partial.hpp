@@ -1,0 +1,60 @@
+/// @file
+/// Vectors that memory holds only the first elements of: loads and stores that touch nothing beyond them.
+#pragma once
+
+#include <tenon/cpu/vector.hpp>
+
+namespace tenon::cpu {
+
+/// Whether the target has an instruction for it: AVX-512 moves under a mask of elements of 4 or 8 bytes.
+template <class T, int N>
+inline constexpr bool has_masked_moves =
+#if defined(__AVX512VL__)
+    (sizeof(T) == 4 || sizeof(T) == 8) && (N * sizeof(T) == 64 || N * sizeof(T) == 32 || N * sizeof(T) == 16);
+#elif defined(__AVX512F__)
+    (sizeof(T) == 4 || sizeof(T) == 8) && N * sizeof(T) == 64;
+#else
+    false;
+#endif
+
+/// The first `Valid` of N elements; the others are zero.
+template <int N, int Valid, class T>
+TENON_ALWAYS_INLINE Vec<T, N> load_first(T const* from) {
+    Vec<T, N> v;
+    if constexpr (Valid == N) {
+        std::memcpy(&v, from, sizeof v);
+        return v;
+    }
+#if defined(__AVX512F__)
+    // Through memory, the elements would take the long way: stored one by one, loaded together before the stores are
+    // done.
+    if constexpr (has_masked_moves<T, N>) {
+        unsigned short const mask = (1u << Valid) - 1u;
+        auto const& elements = *reinterpret_cast<T const(*)[static_cast<std::size_t>(Valid)]>(from);
+        if constexpr (sizeof(T) == 4)
+            asm("vmovups {%1, %0%{%2%}%{z%}|%0%{%2%}%{z%}, %1}" : "=v"(v) : "m"(elements), "Yk"(mask));
+        else asm("vmovupd {%1, %0%{%2%}%{z%}|%0%{%2%}%{z%}, %1}" : "=v"(v) : "m"(elements), "Yk"(mask));
+        return v;
+    }
+#endif
+    v = Vec<T, N>{};
+    std::memcpy(&v, from, static_cast<std::size_t>(Valid) * sizeof(T));
+    return v;
+}
+
+/// Writes the first `Valid` of N elements.
+template <int Valid, int N, class T>
+TENON_ALWAYS_INLINE void store_first(T* to, Vec<T, N> const& v) {
+#if defined(__AVX512F__)
+    if constexpr (Valid != N && has_masked_moves<T, N>) {
+        unsigned short const mask = (1u << Valid) - 1u;
+        auto& elements = *reinterpret_cast<T(*)[static_cast<std::size_t>(Valid)]>(to);
+        if constexpr (sizeof(T) == 4) asm("vmovups {%1, %0%{%2%}|%0%{%2%}, %1}" : "=m"(elements) : "v"(v), "Yk"(mask));
+        else asm("vmovupd {%1, %0%{%2%}|%0%{%2%}, %1}" : "=m"(elements) : "v"(v), "Yk"(mask));
+        return;
+    }
+#endif
+    std::memcpy(to, &v, static_cast<std::size_t>(Valid) * sizeof(T));
+}
+
+} // namespace tenon::cpu
