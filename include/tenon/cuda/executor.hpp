@@ -1,0 +1,278 @@
+/// @file
+/// Runs a compiled graph on a GPU: stages that do not depend on one another become one kernel, a wave. Stages of a single block that
+/// need the others' results end the wave: the block that finishes last goes on with them.
+#pragma once
+
+#include <tenon/cpu/executor.hpp>
+#include <tenon/cuda/job.hpp>
+#include <tenon/cuda/launch.hpp>
+#include <tenon/cuda/waves.hpp>
+#include <tenon/graph/program.hpp>
+#include <tenon/ops/conv2d/unpooled.hpp>
+
+namespace tenon::cuda {
+
+/// How many samples the batch has: kernels read it from the arena, so that a captured graph serves every count.
+inline constexpr graph::Op samples_op{"samples", graph::Kind::source};
+
+/// How many blocks of a wave are done, by the number of its first stage; zero before and after each run.
+inline constexpr graph::Op arrivals_op{"arrivals", graph::Kind::source};
+inline constexpr int max_stages = 4096;
+
+/// What `Of` writes, laid out for CUDA: one sample after the other, and the number of samples among the sources.
+template <class Of>
+struct Source {
+    static constexpr graph::BatchLayout layout{Of::layout.capacity, 1};
+    static constexpr bool reuse = Of::reuse;
+    static constexpr index_t reserved = Of::reserved;
+
+    static constexpr graph::Roots write(graph::Builder& b) {
+        graph::Roots roots = Of::write(b);
+        if (!b.verdict.ok()) return roots;
+        conv2d::read_pooled_gradients(b);
+        (void)b.source(samples_op, {}, false, 0, graph::Dtype::i32);
+        (void)b.source(arrivals_op, {max_stages}, false, 0, graph::Dtype::i32);
+        return roots;
+    }
+    static constexpr graph::Plan plan(graph::Builder const& b, graph::Fused const& fused, std::vector<int> const& outputs) {
+        return plan_for_waves(b, fused, outputs, layout, reuse, reserved);
+    }
+};
+
+namespace detail {
+
+/// Where waves begin, as an array: see find_waves. `tail`: where each one's tail begins.
+template <int Stages>
+struct WaveTable {
+    int count = 0;
+    std::array<int, static_cast<std::size_t>(Stages) + 1> begin{}, tail{};
+};
+
+/// What the waves are made by.
+struct JobFacts {
+    int threads = 0;
+    index_t blocks = 0; ///< of a full batch
+};
+
+template <class C, int Stages>
+constexpr WaveTable<Stages> tabulate_waves(std::array<JobFacts, static_cast<std::size_t>(Stages) + 1> const& jobs) {
+    auto const at = [](int i) { return static_cast<std::size_t>(i); };
+    auto const alone = [&](int s) { return C::tables.stages[at(s)].anchor >= 0 && !C::tables.nodes[at(C::tables.stages[at(s)].anchor)].op->tiles && jobs[at(s)].blocks == 1; };
+    Waves const planned = find_planned_waves(Stages, C::tables.stages, C::tables.nodes, C::tables.code, C::tables.operands);
+    auto const together = [&](int s, int first) { return planned.wave[at(s)] == planned.wave[at(first)] && jobs[at(s)].threads == jobs[at(first)].threads; };
+    Waves const waves = find_waves(Stages, C::tables.stages, C::tables.nodes, C::tables.code, C::tables.operands, alone, together);
+    WaveTable<Stages> table;
+    for (int s = 0; s < Stages; ++s) {
+        if (s == 0 || waves.wave[at(s)] != waves.wave[at(s - 1)]) {
+            table.begin[at(table.count)] = s;
+            table.tail[at(table.count++)] = s;
+        }
+        if (waves.in_tail[at(s)] == 0) table.tail[at(table.count - 1)] = s + 1;
+    }
+    table.begin[at(table.count)] = Stages;
+    return table;
+}
+
+/// The proof that waves and memory plan fit: stages that run side by side touch no byte that another of them writes.
+template <class C, int Stages>
+constexpr bool keeps_apart(WaveTable<Stages> const& table) {
+    struct Range {
+        index_t begin, end;
+    };
+    auto const at = [](int i) { return static_cast<std::size_t>(i); };
+    auto const ranges = [&](std::vector<int> const& nodes) {
+        std::vector<Range> found;
+        for (int node : nodes) {
+            graph::Node const& n = C::tables.nodes[at(node)];
+            if (index_t const offset = C::tables.offset[at(node)]; offset >= 0) found.push_back({offset, offset + C::layout.elements(n.shape, n.batched) * graph::size_of(n.dtype)});
+        }
+        return found;
+    };
+    auto const meet = [](std::vector<Range> const& a, std::vector<Range> const& b) {
+        for (Range const& x : a)
+            for (Range const& y : b)
+                if (x.begin < y.end && y.begin < x.end) return true;
+        return false;
+    };
+    for (int w = 0; w < table.count; ++w)
+        for (int s = table.begin[at(w)]; s < table.tail[at(w)]; ++s)
+            for (int other = s + 1; other < table.tail[at(w)]; ++other) {
+                Footprint const x = footprint(C::tables.stages[at(s)], C::tables.nodes, C::tables.code, C::tables.operands);
+                Footprint const y = footprint(C::tables.stages[at(other)], C::tables.nodes, C::tables.code, C::tables.operands);
+                auto const x_writes = ranges(x.writes), y_writes = ranges(y.writes);
+                if (meet(x_writes, y_writes) || meet(x_writes, ranges(y.reads)) || meet(ranges(x.reads), y_writes)) return false;
+            }
+    return true;
+}
+
+/// A kernel's arguments that its jobs share.
+template <int Jobs>
+struct Launch {
+    std::byte* arena;
+    index_t samples;                ///< where their number lies in the arena
+    index_t arrived;                ///< where the number of blocks lies that are done
+    index_t first_block[Jobs + 1]; ///< of each job; those of the tail have none
+};
+
+/// Is this the last block of the kernel to come here? Then it sees what all have written. `counter` is zero again afterwards.
+__device__ inline bool arrives_last(unsigned* counter, unsigned* flag) {
+    __syncthreads(); // all threads have written what they had to
+    if (thread_number() == 0) {
+        __threadfence();
+        *flag = atomicInc(counter, gridDim.x - 1); // wraps to zero
+        __threadfence();
+    }
+    __syncthreads();
+    bool const last = *flag == gridDim.x - 1;
+    __syncthreads(); // the flag's memory is free again
+    return last;
+}
+
+/// The body of a wave's kernel: jobs from number Tail on are the tail.
+template <int Tail, class Numbers, class... Job>
+struct WaveBody;
+template <int Tail, int... I, class... Job>
+struct WaveBody<Tail, std::integer_sequence<int, I...>, Job...> {
+    static constexpr int jobs = static_cast<int>(sizeof...(Job));
+
+    template <class... P>
+    __device__ static void run(Launch<jobs> const& launch, std::byte* shared, P const&... places) {
+        int const samples = *reinterpret_cast<int const*>(launch.arena + launch.samples);
+        (run_part<I, Job>(launch, samples, shared, places), ...);
+        if constexpr (Tail < jobs) {
+            if (!arrives_last(reinterpret_cast<unsigned*>(launch.arena + launch.arrived), reinterpret_cast<unsigned*>(shared))) return;
+            (run_tail<I, Job>(launch, samples, shared, places), ...);
+        }
+    }
+
+private:
+    template <int N, class J, class P>
+    __device__ static void run_part(Launch<jobs> const& launch, int samples, std::byte* shared, P const& places) {
+        if constexpr (N < Tail) {
+            auto const block = static_cast<index_t>(blockIdx.x);
+            if (block < launch.first_block[N] || block >= launch.first_block[N + 1]) return;
+            J::run(Context<P>{launch.arena, samples, places}, block - launch.first_block[N], shared);
+        }
+    }
+    template <int N, class J, class P>
+    __device__ static void run_tail(Launch<jobs> const& launch, int samples, std::byte* shared, P const& places) {
+        if constexpr (N >= Tail) {
+            J::run(Context<P>{launch.arena, samples, places}, 0, shared);
+            if constexpr (N + 1 < jobs) __syncthreads();
+        }
+    }
+};
+
+template <int Threads, int Tail, class... Job>
+__global__ void __launch_bounds__(Threads) wave(Launch<static_cast<int>(sizeof...(Job))> launch, Places<Job::slots>... places) {
+    extern __shared__ uint4 shared_memory[]; // 16-byte aligned
+    WaveBody<Tail, std::make_integer_sequence<int, static_cast<int>(sizeof...(Job))>, Job...>::run(launch, reinterpret_cast<std::byte*>(shared_memory), places...);
+}
+
+} // namespace detail
+
+/// What a wave is launched with.
+struct WaveCall {
+    std::byte* arena = nullptr;
+    index_t samples = 0, arrivals = 0;         ///< where the number of samples and the counters of blocks lie in the arena
+    index_t capacity = 0;                      ///< the most samples: kernels are launched for these
+    index_t const* places[max_jobs]{};         ///< of each stage of the wave, by slot
+    int stage = 0;                             ///< the first, for errors
+    char const* name = nullptr;
+    cudaStream_t stream = nullptr;
+};
+
+namespace detail {
+
+template <class Job>
+Places<Job::slots> copy_places(index_t const* from) {
+    Places<Job::slots> places;
+    for (int i = 0; i < Job::slots; ++i) places.offset[i] = from[i];
+    return places;
+}
+
+template <int Tail, class... Job, int... I>
+void launch_jobs(WaveCall const& call, std::integer_sequence<int, I...>) {
+    constexpr int jobs = static_cast<int>(sizeof...(Job)), all_threads[] = {Job::threads...}, threads = all_threads[0];
+    constexpr index_t shared[] = {Job::shared...};
+    index_t const blocks[] = {Job::blocks(call.capacity)...};
+    Launch<jobs> launch{call.arena, call.samples, call.arrivals + call.stage * index_t{sizeof(unsigned)}, {}};
+    index_t most_shared = sizeof(unsigned);
+    for (int i = 0; i < jobs; ++i) {
+        launch.first_block[i + 1] = launch.first_block[i] + (i < Tail ? blocks[i] : 0);
+        if (shared[i] > most_shared) most_shared = shared[i];
+    }
+    cuda::launch(call.name, &wave<threads, Tail, Job...>, {launch.first_block[jobs], threads, static_cast<std::size_t>(most_shared), call.stream, call.stage}, launch,
+                 copy_places<Job>(call.places[I])...);
+}
+template <int Tail, class... Job>
+void launch_wave(WaveCall const& call) {
+    launch_jobs<Tail, Job...>(call, std::make_integer_sequence<int, static_cast<int>(sizeof...(Job))>{});
+}
+/// Takes the types from values: nvcc's host stubs would spell out where they come from, and then the network's whole type.
+template <int Tail, class... Job>
+constexpr auto launcher_of(Job...) {
+    return &launch_wave<Tail, Job...>;
+}
+
+} // namespace detail
+
+/// The waves of a compiled graph C (of a Source).
+template <class C>
+struct Executor {
+    static constexpr int stages = C::tables.sizes.stages;
+    template <int S>
+    static constexpr auto job() {
+        return CudaStage<cpu::detail::anchor_op<C, S>()>::template job<C, S>();
+    }
+
+    static_assert(stages <= max_stages, "tenon: a program has more stages than the CUDA backend counts blocks for");
+
+    static constexpr auto facts = []<int... S>(std::integer_sequence<int, S...>) {
+        return std::array<detail::JobFacts, static_cast<std::size_t>(stages) + 1>{detail::JobFacts{decltype(job<S>())::threads, decltype(job<S>())::blocks(C::layout.capacity)}...};
+    }(std::make_integer_sequence<int, stages>{});
+
+    static constexpr detail::WaveTable<stages> table = detail::tabulate_waves<C, stages>(facts);
+    static_assert(detail::keeps_apart<C, stages>(table), "tenon: stages that run side by side share memory");
+    /// Kernels that one run launches.
+    static constexpr int waves = table.count;
+
+    template <int W, int... I>
+    static constexpr auto launcher(std::integer_sequence<int, I...>) {
+        constexpr int first = table.begin[W];
+        return detail::launcher_of<table.tail[W] - first>(job<first + I>()...);
+    }
+};
+
+/// What a program's stage calls: the first of a wave launches the wave, the others nothing.
+struct WaveKernel {
+    void (*launch)(WaveCall const&) = nullptr;
+    int jobs = 0;
+};
+
+/// What graph::make_program asks of a device.
+struct Device {
+    using Kernel = WaveKernel;
+
+    template <class C>
+    struct StageTable {
+        std::array<Kernel, static_cast<std::size_t>(C::tables.sizes.stages)> kernel{};
+        decltype(graph::SlotTable<C>::places.offset) offset{};
+        decltype(graph::SlotTable<C>::places.begin) begin{};
+    };
+    template <class C>
+    static constexpr StageTable<C> stage_table() {
+        using E = Executor<C>;
+        StageTable<C> table;
+        [&]<int... W>(std::integer_sequence<int, W...>) {
+            ((table.kernel[E::table.begin[W]] = {E::template launcher<W>(std::make_integer_sequence<int, E::table.begin[W + 1] - E::table.begin[W]>{}),
+                                                 E::table.begin[W + 1] - E::table.begin[W]}),
+             ...);
+        }(std::make_integer_sequence<int, E::waves>{});
+        table.offset = graph::SlotTable<C>::places.offset;
+        table.begin = graph::SlotTable<C>::places.begin;
+        return table;
+    }
+};
+
+} // namespace tenon::cuda

@@ -1,0 +1,36 @@
+/// @file
+/// The one way in which kernels are launched.
+#pragma once
+
+#include <tenon/cuda/runtime.hpp>
+
+namespace tenon::cuda {
+
+/// Shared memory that a block gets without asking.
+inline constexpr std::size_t default_shared_memory = 48 * 1024;
+
+/// Where and how large: `grid` blocks of `block` threads with `shared` bytes of dynamic shared memory each, in the order of `stream`.
+struct LaunchShape {
+    index_t grid = 0;
+    int block = 0;
+    std::size_t shared = 0;
+    cudaStream_t stream = nullptr;
+    int number = -1; ///< of the stage, for an error's message
+};
+
+/// Launches `kernel` with copies of `arguments`; zero blocks are no launch. `what` names it in an error.
+template <class... Parameter, class... Argument>
+void launch(char const* what, void (*kernel)(Parameter...), LaunchShape const& shape, Argument const&... arguments) {
+    if (shape.grid == 0) return;
+    if (shape.shared > default_shared_memory)
+        check(cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared)),
+              "asking for shared memory, bytes:", static_cast<index_t>(shape.shared));
+    cudaLaunchConfig_t configuration{};
+    configuration.gridDim = dim3(static_cast<unsigned>(shape.grid));
+    configuration.blockDim = dim3(static_cast<unsigned>(shape.block));
+    configuration.dynamicSmemBytes = shape.shared;
+    configuration.stream = shape.stream;
+    check(cudaLaunchKernelEx(&configuration, kernel, static_cast<Parameter>(arguments)...), what, shape.number);
+}
+
+} // namespace tenon::cuda
