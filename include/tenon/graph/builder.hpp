@@ -117,21 +117,23 @@ public:
     constexpr int random_source() { return source(random_op, {}, false, randoms_++, Dtype::random_source); }
     [[nodiscard]] constexpr int random_sources() const { return randoms_; }
 
-    /// Enters part `number` of the network, or of the layer that is being written; `component` becomes part of the names
-    /// of parameters ("conv1."), and is the number where it is null.
-    constexpr void enter(int number, char const* component = nullptr) {
+    /// Enters part `number` of the network, or of the layer that is being written; `component` becomes part of the names of
+    /// parameters ("conv1.").
+    constexpr void enter(int number, char const* component) {
         if (depth_ < Verdict::max_depth) path_[static_cast<std::size_t>(depth_)] = number;
         if (depth_ == 0) layer = number;
-        name_length_[static_cast<std::size_t>(++depth_)] = name_length();
-        char digits[12]{};
-        if (component == nullptr) {
-            int begin = 11;
-            do digits[--begin] = static_cast<char>('0' + number % 10);
-            while ((number /= 10) != 0);
-            component = digits + begin;
-        }
+        int const before = name_length();
+        name_length_[static_cast<std::size_t>(++depth_)] = before;
         for (; *component != 0; ++component) push(*component);
         push('.');
+    }
+    /// The same where the number is the name: "3.".
+    constexpr void enter(int number) {
+        char digits[12]{};
+        int begin = 11, rest = number;
+        do digits[--begin] = static_cast<char>('0' + rest % 10);
+        while ((rest /= 10) != 0);
+        enter(number, digits + begin);
     }
     constexpr void leave() { --depth_; }
 

@@ -112,7 +112,7 @@ constexpr auto list_buffers() {
 template <class C>
 constexpr int count_sources() {
     int n = 0;
-    for (Node const& node : C::tables.nodes) n += node.op != nullptr && node.op->kind == Kind::source;
+    for (std::size_t id = 0; id < static_cast<std::size_t>(C::tables.sizes.nodes); ++id) n += C::tables.nodes[id].op->kind == Kind::source;
     return n;
 }
 
