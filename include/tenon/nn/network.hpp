@@ -145,7 +145,7 @@ public:
     static constexpr std::array<char const*, sizeof...(Layers) + 1> layer_names = [] {
         std::array<char const*, sizeof...(Layers) + 1> names{};
         std::size_t i = 0;
-        ((i > 0 ? void(names[i - 1] = std::remove_const_t<decltype(Layers)>::name) : void(), ++i), ...);
+        ((i > 0 ? void(names[i - 1] = std::remove_cvref_t<decltype(Layers)>::name) : void(), ++i), ...);
         return names;
     }();
     /// Multiplications and additions of convolutions and matrix products for one sample, forward.
