@@ -77,6 +77,14 @@ TEST_CASE("nodes that differ in one thing are two") {
     Value const v{&b, x}, w{&b, b.source(graph::input_op, {3}, true, 1)};
     CHECK((v - w).id != (w - v).id);
     CHECK((v < w).id != (v <= w).id);
+    Value const image{&b, b.source(graph::input_op, {2, 6, 6}, true, 2)}, weight{&b, b.source(graph::parameter_op, {2, 2, 3, 3}, false, 0)};
+    auto const convolution = [&](int padding, int dilation) {
+        conv2d::Geometry const g{3, 1, padding, dilation, 1};
+        return conv2d::append(conv2d::forward_op, image, weight, {2, 4, 4}, true, g.attributes()).id;
+    };
+    CHECK(convolution(0, 1) == convolution(0, 1));
+    CHECK(convolution(1, 2) != convolution(0, 1));
+    CHECK(convolution(0, 2) != convolution(0, 1));
     CHECK(uniform_random(b, {3}).id != uniform_random(b, {3}).id); // each stream is another
 }
 

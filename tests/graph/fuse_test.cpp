@@ -77,6 +77,9 @@ TEST_CASE("a pool follows on a convolution's tile, and on nothing else's") {
     using Twice = Network<Input{2, 8, 8}, Conv2d{.out = 2, .kernel = 3}, MaxPool2d{.kernel = 2}, MaxPool2d{.kernel = 2}, Flatten{}, Linear{.out = 2}>;
     CHECK(stages_of<Twice>()[0] == "conv2d add | max_pool2d+max_pool2d_index > 2");
     CHECK(stages_of<Twice>()[1] == "max_pool2d+max_pool2d_index > 2");
+    // The sum needs what the pool reads and what it makes: it must wait for the whole of both.
+    using Around = Network<Input{2, 6, 6}, Conv2d{.out = 2, .kernel = 3}, Residual<MaxPool2d{.kernel = 3, .stride = 1, .padding = 1}>, Flatten{}, Linear{.out = 2}>;
+    CHECK(stages_of<Around>()[1] == "pointwise add > 1");
     using Alone = Network<Input{2, 6, 6}, MaxPool2d{.kernel = 2}, Conv2d{.out = 2, .kernel = 2}, Flatten{}, Linear{.out = 2}>;
     CHECK(stages_of<Alone>()[0] == "max_pool2d > 1");
 }

@@ -42,8 +42,9 @@ struct Broadcasting : test::HandWritten<layout> {
         Value const wide = stretched * column;           // [3, 4, 2]
         Value const sum = image * wide + one - number;   // a number for each sample, a number for all
         Value const flat = reshape(sum, {24}) * 2.0f;    // goes on under another shape
+        Value const rows = reshape(flat, {4, 6}) + input(b, {6}, false, 6); // where a row is another one than before
         Value const unbatched = channel * number + 1.0f; // no batch at all
-        return {flat.id, -1, {stretched.id, wide.id, flat.id, unbatched.id}};
+        return {flat.id, -1, {stretched.id, wide.id, flat.id, rows.id, unbatched.id}};
     }
 };
 

@@ -10,7 +10,7 @@ namespace {
 template <graph::BatchLayout Layout, Dims From, bool FromBatched, Dims To, bool ToBatched>
 struct Sum : test::HandWritten<Layout> {
     static constexpr graph::Roots write(graph::Builder& b) {
-        Value const x{&b, b.source(graph::input_op, From, FromBatched, 0)};
+        Value const x{&b, b.source(graph::label_op, From, FromBatched, 0)}; // zero in lanes that no sample fills, as gradients are
         Value const sum = sum_to(x, To, ToBatched);
         Value const more = sum * 2.0f + 1.0f; // pointwise work after a sum
         return {more.id, -1, {sum.id, more.id}};

@@ -102,6 +102,23 @@ struct Exchange : test::HandWritten<layout> {
     }
 };
 
+/// The first layer's update, which comes last, looks at the second layer's weight, which was ready before.
+struct LooksAtAnother : test::HandWritten<layout> {
+    static constexpr graph::Roots write(graph::Builder& b) {
+        Value const first = parameter(b, "first", {5, 5}), second = parameter(b, "second", {5, 5});
+        Value const hidden = tanh(linear::append(linear::forward_op, input(b, {5}), first, {5}, true));
+        Value const y = linear::append(linear::forward_op, hidden, second, {5}, true);
+        Value const dy{&b, b.source(graph::label_op, {5}, true, 0)}, rate{&b, b.number(0)};
+        std::vector<int> const gradients = graph::differentiate(b, y, dy);
+        b.update = 1;
+        assign(second, second - Value{&b, gradients[1]});
+        b.update = 0;
+        assign(first, rate * second + Value{&b, gradients[0]});
+        b.update = -1;
+        return {y.id, -1, {y.id}};
+    }
+};
+
 /// A parameter that becomes a number, another parameter's value, a gradient as it is.
 struct Copies : test::HandWritten<layout> {
     static constexpr graph::Roots write(graph::Builder& b) {
@@ -132,6 +149,9 @@ TEST_CASE("what reads a weight sees it as it was before the step, even where tha
 
 TEST_CASE("an update that needs the whole gradient first waits for it") { test::check_graph<ClippedUpdate>(7); }
 
-TEST_CASE("updates that read each other's parameters") { test::check_graph<Exchange>(1); }
+TEST_CASE("updates that read each other's parameters") {
+    test::check_graph<Exchange>(1);
+    test::check_graph<LooksAtAnother>(6);
+}
 
 TEST_CASE("updates that are copies") { test::check_graph<Copies>(6); }

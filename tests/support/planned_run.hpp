@@ -4,6 +4,7 @@
 
 #include <tenon/cpu/machine.hpp>
 #include <tenon/cpu/operations.hpp>
+#include <tenon/nn/loss.hpp>
 
 #include <array>
 #include <cstring>
@@ -62,15 +63,18 @@ public:
         std::memset(scratch_.data(), 0xFF, static_cast<std::size_t>(scratch_.size()));
     }
 
-    /// Writes [samples][elements] into a batched node, and zeroes into the lanes that no sample fills; or [elements].
+    /// Writes [samples][elements] into a batched node, or [elements]. The lanes that no sample fills are as a trainer leaves them:
+    /// targets and upstream gradients are zero there, everything else repeats a sample.
     template <class Numbers>
     void set(int node, Numbers const& numbers) {
         graph::Node const& n = at_node(node);
         index_t const count = n.shape.count(), padded = n.batched ? program_.padded(samples_) : 1;
+        bool const zero_if_absent = n.is(graph::label_op) || n.is(graph::presence_op);
         for (index_t s = 0; s < padded; ++s)
             for (index_t e = 0; e < count; ++e) {
                 bool const absent = n.batched && s >= samples_;
-                double const number = absent ? 0 : static_cast<double>(numbers[static_cast<std::size_t>(s * count + e)]);
+                index_t const from = absent ? s / lanes * lanes : s;
+                double const number = absent && zero_if_absent ? 0 : static_cast<double>(numbers[static_cast<std::size_t>(from * count + e)]);
                 if (n.dtype == graph::Dtype::i32) *place<std::int32_t>(node, s, e) = static_cast<std::int32_t>(number);
                 else *place<float>(node, s, e) = static_cast<float>(number);
             }
