@@ -49,17 +49,9 @@ struct Cpu {
     using Kernel = void (*)(StageContext const&);
 
     template <class C>
-    struct StageTable {
-        std::array<Kernel, static_cast<std::size_t>(C::tables.sizes.stages)> kernel{};
-        decltype(graph::SlotTable<C>::places.offset) offset{};
-        decltype(graph::SlotTable<C>::places.begin) begin{};
-    };
-    template <class C>
-    static constexpr StageTable<C> stage_table() {
-        StageTable<C> table;
+    static constexpr graph::StageTable<C, Kernel> stage_table() {
+        graph::StageTable<C, Kernel> table;
         for (std::size_t s = 0; s < table.kernel.size(); ++s) table.kernel[s] = Executor<C>::kernels[s].run;
-        table.offset = graph::SlotTable<C>::places.offset;
-        table.begin = graph::SlotTable<C>::places.begin;
         return table;
     }
 };

@@ -218,18 +218,6 @@ struct epilogue_of {
 template <class C, int S, int Ph>
 using EpilogueOf = typename detail::epilogue_of<C, S, Ph>::type;
 
-namespace detail {
-template <class C, int S>
-constexpr graph::Node anchor_of() {
-    return C::tables.nodes[static_cast<std::size_t>(C::tables.stages[S].anchor)];
-}
-template <class C, graph::Node N>
-constexpr Dims input_shape(int input = 0) {
-    return C::tables.nodes[static_cast<std::size_t>(N.input[static_cast<std::size_t>(input)])].shape;
-}
-
-} // namespace detail
-
 /// How the CPU computes a stage with this anchor: each operation's cpu header specialises it with
 ///     template <class C, int S> static constexpr StageKernel kernel();
 template <graph::Op const* Anchor>

@@ -255,22 +255,14 @@ struct Device {
     using Kernel = WaveKernel;
 
     template <class C>
-    struct StageTable {
-        std::array<Kernel, static_cast<std::size_t>(C::tables.sizes.stages)> kernel{};
-        decltype(graph::SlotTable<C>::places.offset) offset{};
-        decltype(graph::SlotTable<C>::places.begin) begin{};
-    };
-    template <class C>
-    static constexpr StageTable<C> stage_table() {
+    static constexpr graph::StageTable<C, Kernel> stage_table() {
         using E = Executor<C>;
-        StageTable<C> table;
+        graph::StageTable<C, Kernel> table;
         [&]<int... W>(std::integer_sequence<int, W...>) {
             ((table.kernel[E::table.begin[W]] = {E::template launcher<W>(std::make_integer_sequence<int, E::table.begin[W + 1] - E::table.begin[W]>{}),
                                                  E::table.begin[W + 1] - E::table.begin[W]}),
              ...);
         }(std::make_integer_sequence<int, E::waves>{});
-        table.offset = graph::SlotTable<C>::places.offset;
-        table.begin = graph::SlotTable<C>::places.begin;
         return table;
     }
 };

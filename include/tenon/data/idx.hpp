@@ -4,6 +4,7 @@
 /// http://yann.lecun.com/exdb/mnist (at its end).
 #pragma once
 
+#include <tenon/core/describe.hpp>
 #include <tenon/core/config.hpp>
 
 #include <tenon/core/dims.hpp>
@@ -23,13 +24,6 @@ struct IdxHeader {
     std::uint64_t bytes = 0;  ///< of header and values together
     std::uint64_t values = 0; ///< bytes of the values
 };
-
-/// "60000 x 28 x 28"
-[[nodiscard]] TENON_COLD inline std::string describe_extents(Dims const& dims) {
-    std::string text;
-    for (int axis = 0; axis < dims.rank; ++axis) text += message({axis == 0 ? "" : " x ", dims[axis]});
-    return text;
-}
 
 [[nodiscard]] constexpr std::uint32_t big_endian32(std::uint8_t const* bytes) {
     return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];

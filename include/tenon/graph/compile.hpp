@@ -109,4 +109,16 @@ struct Compiled {
     static constexpr auto tables = detail::freeze<Source, detail::measure<Source>()>();
 };
 
+/// The node that anchors stage S of the compiled graph C.
+template <class C, int S>
+constexpr Node anchor_of() {
+    return C::tables.nodes[static_cast<std::size_t>(C::tables.stages[S].anchor)];
+}
+
+/// The shape of one of node N's inputs.
+template <class C, Node N>
+constexpr Dims input_shape(int input = 0) {
+    return C::tables.nodes[static_cast<std::size_t>(N.input[static_cast<std::size_t>(input)])].shape;
+}
+
 } // namespace tenon::graph

@@ -129,8 +129,15 @@ constexpr auto list_sources() {
 
 } // namespace detail
 
-/// The run-time form of the compiled graph C on a device. `Device::stage_table<C>()` gives its kernels and slots:
-/// an array `kernel`, an array `offset` and an array `begin` of first slots.
+/// The kernels of the compiled graph C's stages, which a device sets, and the places of their buffers.
+template <class C, class Kernel>
+struct StageTable {
+    std::array<Kernel, static_cast<std::size_t>(C::tables.sizes.stages)> kernel{};
+    decltype(SlotTable<C>::places.offset) offset = SlotTable<C>::places.offset;
+    decltype(SlotTable<C>::places.begin) begin = SlotTable<C>::places.begin; ///< each stage's first slot
+};
+
+/// The run-time form of the compiled graph C on a device. `Device::Kernel` is what it calls, `Device::stage_table<C>()` a StageTable.
 template <class C, class Device>
 TENON_ALWAYS_INLINE Program<typename Device::Kernel> make_program() {
     constexpr auto table = Device::template stage_table<C>();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tenon/train/backend.hpp>
+#include <tenon/core/describe.hpp>
 #include <tenon/train/facts.hpp>
 #include <tenon/train/program.hpp>
 
@@ -34,7 +35,7 @@ public:
         for (int i = 0; i < mine.size(); ++i) {
             ParameterView const here = mine[i], there = from.at(here.name);
             if (here.shape != there.shape)
-                fail("Predictor: parameter '" + std::string{here.name} + "' has shape " + text(here.shape) + ", the one to copy from " + text(there.shape) + "; nothing was copied");
+                fail("Predictor: parameter '" + std::string{here.name} + "' has shape " + describe_extents(here.shape) + ", the one to copy from " + describe_extents(there.shape) + "; nothing was copied");
         }
         for (int i = 0; i < from.size(); ++i) (void)mine.at(from[i].name);
         for (int i = 0; i < mine.size(); ++i) {
@@ -69,12 +70,6 @@ private:
     Program program_;
     Options options_;
     Machine machine_;
-
-    static std::string text(Dims const& shape) {
-        std::string extents;
-        for (int axis = 0; axis < shape.rank; ++axis) extents += message({axis == 0 ? "" : " x ", shape[axis]});
-        return extents;
-    }
 
     void run(index_t samples) {
         if constexpr (Machine::replays)

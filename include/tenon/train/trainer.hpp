@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tenon/train/backend.hpp>
-#include <tenon/train/core.hpp>
+#include <tenon/train/facts.hpp>
 #include <tenon/train/program.hpp>
 
 namespace tenon {
@@ -59,9 +59,9 @@ public:
     static constexpr auto const& plan = Training::tables;
 
     TENON_ALWAYS_INLINE Trainer(Net, Loss loss, Optimizer optimizer, BatchSize, Options const& options = {})
-        : Core(facts(), make<Training>(), make<Inference>(), setup({}, options), std::move(loss), std::move(optimizer), options) {}
+        : Core(training::network_facts<Net, Training>(batch_size), make<Training>(), make<Inference>(), setup({}, options), std::move(loss), std::move(optimizer), options) {}
     TENON_ALWAYS_INLINE Trainer(Net, Loss loss, Optimizer optimizer, BatchSize, Where const& where, Options const& options = {})
-        : Core(facts(), make<Training>(), make<Inference>(), setup(where, options), std::move(loss), std::move(optimizer), options) {}
+        : Core(training::network_facts<Net, Training>(batch_size), make<Training>(), make<Inference>(), setup(where, options), std::move(loss), std::move(optimizer), options) {}
 
 private:
     // Nothing is made of a network that is in error: the one message about it is enough.
@@ -73,18 +73,6 @@ private:
     TENON_ALWAYS_INLINE static typename Backend::Machine::Setup setup(Where const& where, Options const& options) {
         if constexpr (valid) return Backend::template setup<Training, Inference>(where, options.threads);
         else return {};
-    }
-    TENON_ALWAYS_INLINE static training::NetworkFacts facts() {
-        constexpr auto parameters = Training::tables.parameters;
-        constexpr auto offsets = [] {
-            std::array<index_t, Training::tables.parameters.size()> of{};
-            for (std::size_t i = 0; i < of.size(); ++i)
-                if (Training::tables.parameters[i].node >= 0) of[i] = Training::tables.offset[static_cast<std::size_t>(Training::tables.parameters[i].node)];
-            return of;
-        }();
-        constexpr auto names = Net::layer_names;
-        constexpr std::ptrdiff_t count = Training::tables.sizes.parameters, layers = Net::layers < 0 ? 0 : Net::layers;
-        return {batch_size, features, outputs, {names.begin(), names.begin() + layers}, {parameters.begin(), parameters.begin() + count}, {offsets.begin(), offsets.begin() + count}};
     }
 };
 

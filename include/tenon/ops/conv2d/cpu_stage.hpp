@@ -90,7 +90,7 @@ struct CpuStage<&conv2d::forward_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
         constexpr graph::Stage stage = C::tables.stages[S];
-        constexpr graph::Node node = C::tables.nodes[static_cast<std::size_t>(stage.anchor)];
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = typename conv2d_problem<C, node, C::tables.nodes[static_cast<std::size_t>(node.input[0])].shape, node.shape>::type;
         if constexpr (stage.pool >= 0) {
             constexpr graph::Node pool = C::tables.nodes[static_cast<std::size_t>(stage.pool)];
@@ -109,7 +109,7 @@ template <>
 struct CpuStage<&conv2d::input_gradient_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
-        constexpr graph::Node node = C::tables.nodes[static_cast<std::size_t>(C::tables.stages[S].anchor)];
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = typename conv2d_problem<C, node, node.shape, C::tables.nodes[static_cast<std::size_t>(node.input[0])].shape>::type;
         using Stage = Conv2dInputGradient<P, EpilogueOf<C, S, 0>>;
         return {&Stage::run, &Stage::scratch};
@@ -120,7 +120,7 @@ template <>
 struct CpuStage<&conv2d::weight_gradient_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
-        constexpr graph::Node node = C::tables.nodes[static_cast<std::size_t>(C::tables.stages[S].anchor)];
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = typename conv2d_problem<C, node, C::tables.nodes[static_cast<std::size_t>(node.input[0])].shape,
                                                   C::tables.nodes[static_cast<std::size_t>(node.input[1])].shape>::type;
         using Stage = Conv2dWeightGradient<P, EpilogueOf<C, S, 0>>;

@@ -260,8 +260,8 @@ struct CudaStage<&conv2d::forward_op> {
     template <class C, int S>
     static constexpr auto job() {
         constexpr graph::Stage stage = C::tables.stages[S];
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
-        using P = typename detail::convolution_of<node, cpu::detail::input_shape<C, node>(), node.shape>::type;
+        constexpr graph::Node node = graph::anchor_of<C, S>();
+        using P = typename detail::convolution_of<node, graph::input_shape<C, node>(), node.shape>::type;
         if constexpr (stage.pool >= 0) {
             constexpr graph::Node pool = C::tables.nodes[static_cast<std::size_t>(stage.pool)];
             static_assert(pool.is(pool2d::max_op), "tenon: only a max-pool can follow in a convolution's kernel");
@@ -277,8 +277,8 @@ template <>
 struct CudaStage<&conv2d::input_gradient_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
-        using P = typename detail::convolution_of<node, node.shape, cpu::detail::input_shape<C, node>()>::type;
+        constexpr graph::Node node = graph::anchor_of<C, S>();
+        using P = typename detail::convolution_of<node, node.shape, graph::input_shape<C, node>()>::type;
         return conv2d_input_gradient_job<P, C::layout.capacity, DeviceEpilogue<C, S, 0>>();
     }
 };
@@ -287,9 +287,9 @@ template <>
 struct CudaStage<&conv2d::unpooled_input_gradient_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr conv2d::Windows windows = conv2d::Windows::of(node);
-        using P = typename detail::convolution_of<node, node.shape, convolved(node, node.shape, cpu::detail::input_shape<C, node>(1)[0])>::type;
+        using P = typename detail::convolution_of<node, node.shape, convolved(node, node.shape, graph::input_shape<C, node>(1)[0])>::type;
         using Tap = detail::tap_type<C::tables.nodes[static_cast<std::size_t>(node.input[2])].dtype>;
         return conv2d_unpooled_input_gradient_job<P, windows.height, windows.width, Tap, C::layout.capacity, DeviceEpilogue<C, S, 0>>();
     }
@@ -299,9 +299,9 @@ template <>
 struct CudaStage<&conv2d::unpooled_weight_gradient_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr conv2d::Windows windows = conv2d::Windows::of(node);
-        constexpr Dims x = cpu::detail::input_shape<C, node>(0);
+        constexpr Dims x = graph::input_shape<C, node>(0);
         using P = typename detail::convolution_of<node, x, convolved(node, x, node.shape[0])>::type;
         using Tap = detail::tap_type<C::tables.nodes[static_cast<std::size_t>(node.input[2])].dtype>;
         return conv2d_unpooled_weight_gradient_job<P, windows.height, windows.width, Tap, C::layout.capacity, DeviceEpilogue<C, S, 0>>();
@@ -312,8 +312,8 @@ template <>
 struct CudaStage<&conv2d::weight_gradient_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
-        using P = typename detail::convolution_of<node, cpu::detail::input_shape<C, node>(0), cpu::detail::input_shape<C, node>(1)>::type;
+        constexpr graph::Node node = graph::anchor_of<C, S>();
+        using P = typename detail::convolution_of<node, graph::input_shape<C, node>(0), graph::input_shape<C, node>(1)>::type;
         return conv2d_weight_gradient_job<P, C::layout.capacity, DeviceEpilogue<C, S, 0>>();
     }
 };

@@ -91,11 +91,11 @@ struct CrossEntropyStage {
 template <class C, int S>
 constexpr StageKernel cross_entropy_kernel() {
     constexpr graph::Stage stage = C::tables.stages[S];
-    constexpr graph::Node node = anchor_of<C, S>();
+    constexpr graph::Node node = graph::anchor_of<C, S>();
     constexpr bool both = stage.companion[0] >= 0, loss_first = node.is(cross_entropy::loss_op);
     constexpr int loss = loss_first ? result_slot : both ? companion_slot : -1, gradient = !loss_first ? result_slot : both ? companion_slot : -1;
     constexpr bool loss_stored = loss >= 0 && C::tables.stored[static_cast<std::size_t>(loss_first ? stage.anchor : both ? stage.companion[0] : 0)];
-    using Stage = CrossEntropyStage<C::layout.lanes, input_shape<C, node>()[0], loss_stored ? loss : -1, gradient>;
+    using Stage = CrossEntropyStage<C::layout.lanes, graph::input_shape<C, node>()[0], loss_stored ? loss : -1, gradient>;
     return {&Stage::run, &Stage::scratch};
 }
 

@@ -49,7 +49,7 @@ template <>
 struct CpuStage<&linear::forward_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
-        constexpr graph::Node node = C::tables.nodes[static_cast<std::size_t>(C::tables.stages[S].anchor)];
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = LinearProblem<C, node.input[1]>;
         using Stage = LinearBatched<linear::Forward<P>, C::layout.lanes, EpilogueOf<C, S, 0>>;
         return {&Stage::run, &Stage::scratch};
@@ -60,7 +60,7 @@ template <>
 struct CpuStage<&linear::input_gradient_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
-        constexpr graph::Node node = C::tables.nodes[static_cast<std::size_t>(C::tables.stages[S].anchor)];
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = LinearProblem<C, node.input[1]>;
         using Stage = LinearBatched<linear::InputGradient<P>, C::layout.lanes, EpilogueOf<C, S, 0>>;
         return {&Stage::run, &Stage::scratch};

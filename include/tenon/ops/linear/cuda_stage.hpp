@@ -131,8 +131,8 @@ template <>
 struct CudaStage<&linear::forward_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
-        constexpr Dims weight = cpu::detail::input_shape<C, node>(1);
+        constexpr graph::Node node = graph::anchor_of<C, S>();
+        constexpr Dims weight = graph::input_shape<C, node>(1);
         return linear_forward_job<weight[1], weight[0], C::layout.capacity, DeviceEpilogue<C, S, 0>>();
     }
 };
@@ -141,8 +141,8 @@ template <>
 struct CudaStage<&linear::input_gradient_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
-        constexpr Dims weight = cpu::detail::input_shape<C, node>(1);
+        constexpr graph::Node node = graph::anchor_of<C, S>();
+        constexpr Dims weight = graph::input_shape<C, node>(1);
         return linear_input_gradient_job<weight[1], weight[0], C::layout.capacity, DeviceEpilogue<C, S, 0>>();
     }
 };
@@ -151,7 +151,7 @@ template <>
 struct CudaStage<&linear::weight_gradient_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr Dims weight = cpu::detail::anchor_of<C, S>().shape;
+        constexpr Dims weight = graph::anchor_of<C, S>().shape;
         return linear_weight_gradient_job<weight[1], weight[0], C::layout.capacity, DeviceEpilogue<C, S, 0>>();
     }
 };

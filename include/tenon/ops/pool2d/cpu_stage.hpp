@@ -59,9 +59,9 @@ template <>
 struct CpuStage<&pool2d::max_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
-        constexpr graph::Node node = detail::anchor_of<C, S>();
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr int lanes = C::layout.lanes;
-        using P = typename pool2d::problem_of<node, detail::input_shape<C, node>()>::type;
+        using P = typename pool2d::problem_of<node, graph::input_shape<C, node>()>::type;
         using Make = detail::MakeMaxPool<P, lanes, pool2d::index_type<node>, (C::tables.stages[S].companion[0] >= 0)>;
         using Stage = detail::PlaneStage<lanes, node.shape[0], P::out_plane, Make, EpilogueOf<C, S, 0>>;
         return {&Stage::run, &Stage::scratch};
@@ -72,7 +72,7 @@ template <>
 struct CpuStage<&pool2d::max_gradient_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
-        constexpr graph::Node node = detail::anchor_of<C, S>();
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr int lanes = C::layout.lanes;
         using P = typename pool2d::problem_of<node, node.shape>::type;
         using Stage = detail::PlaneStage<lanes, node.shape[0], P::plane, detail::MakeMaxPoolGradient<P, lanes, pool2d::index_type<node>>, EpilogueOf<C, S, 0>>;
@@ -84,9 +84,9 @@ template <>
 struct CpuStage<&pool2d::average_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
-        constexpr graph::Node node = detail::anchor_of<C, S>();
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr int lanes = C::layout.lanes;
-        using P = typename pool2d::problem_of<node, detail::input_shape<C, node>()>::type;
+        using P = typename pool2d::problem_of<node, graph::input_shape<C, node>()>::type;
         using Stage = detail::PlaneStage<lanes, node.shape[0], P::out_plane, detail::MakeAveragePool<P, lanes>, EpilogueOf<C, S, 0>>;
         return {&Stage::run, &Stage::scratch};
     }
@@ -96,7 +96,7 @@ template <>
 struct CpuStage<&pool2d::average_gradient_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
-        constexpr graph::Node node = detail::anchor_of<C, S>();
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr int lanes = C::layout.lanes;
         using P = typename pool2d::problem_of<node, node.shape>::type;
         using Stage = detail::PlaneStage<lanes, node.shape[0], P::plane, detail::MakeAveragePoolGradient<P, lanes>, EpilogueOf<C, S, 0>>;

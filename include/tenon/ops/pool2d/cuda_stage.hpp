@@ -132,8 +132,8 @@ template <>
 struct CudaStage<&pool2d::max_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
-        using P = typename pool2d::problem_of<node, cpu::detail::input_shape<C, node>()>::type;
+        constexpr graph::Node node = graph::anchor_of<C, S>();
+        using P = typename pool2d::problem_of<node, graph::input_shape<C, node>()>::type;
         return detail::pool_job<C, S, detail::MaxPoolMake<P, node.shape[0], pool2d::index_type<node>, (C::tables.stages[S].companion[0] >= 0)>>();
     }
 };
@@ -142,7 +142,7 @@ template <>
 struct CudaStage<&pool2d::max_gradient_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = typename pool2d::problem_of<node, node.shape>::type;
         return detail::pool_job<C, S, detail::MaxPoolGradientMake<P, node.shape[0], pool2d::index_type<node>>>();
     }
@@ -152,8 +152,8 @@ template <>
 struct CudaStage<&pool2d::average_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
-        using P = typename pool2d::problem_of<node, cpu::detail::input_shape<C, node>()>::type;
+        constexpr graph::Node node = graph::anchor_of<C, S>();
+        using P = typename pool2d::problem_of<node, graph::input_shape<C, node>()>::type;
         return detail::pool_job<C, S, detail::AveragePoolMake<P, node.shape[0]>>();
     }
 };
@@ -162,7 +162,7 @@ template <>
 struct CudaStage<&pool2d::average_gradient_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Node node = cpu::detail::anchor_of<C, S>();
+        constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = typename pool2d::problem_of<node, node.shape>::type;
         return detail::pool_job<C, S, detail::AveragePoolGradientMake<P, node.shape[0]>>();
     }
