@@ -6,15 +6,17 @@
 
 A share is a counter named of_<limit>: of_peak or peak (multiply-adds of one core), of_copy and of_read (the best
 copying or reading loop), of_openblas. Expressions are measured beside their limits, in turn; kernels beside the peak
-that their program found when it began. The table holds the best of the repetitions: other programs can only slow a loop
-down.
+that their program found when it began. The table holds the best rate of the repetitions, since other programs can only
+slow a loop down, and the median of the shares.
 """
 
 import argparse
+import collections
 import json
 import pathlib
 import re
 import shlex
+import statistics
 import subprocess
 import sys
 
@@ -37,7 +39,7 @@ GOALS = [
 
 
 def run(program, options):
-    """The best of each of a program's benchmarks: name: {counter: value}."""
+    """What a program's benchmarks found: name: {counter: value}."""
     command = [program, "--benchmark_format=json", f"--benchmark_repetitions={options.repetitions}",
                f"--benchmark_min_time={options.seconds}", f"--benchmark_filter={options.filter}"]
     done = subprocess.run(command, env=machine.free_environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -45,17 +47,23 @@ def run(program, options):
     if done.returncode != 0:
         raise SystemExit(f"{shlex.join(map(str, command))} failed with exit status {done.returncode}")
     measured = json.loads(done.stdout)["benchmarks"] if done.stdout else []  # nothing passes the filter
-    best = {}
+    repetitions = collections.defaultdict(list)
     for entry in measured:
-        if entry["run_type"] != "iteration":
-            continue
-        found = best.setdefault(entry["name"].removesuffix("/manual_time"), {"label": entry.get("label", "")})
-        if "peak" in entry:
-            entry["of_peak"] = entry["peak"]
-        for key in entry:
-            if key in RATES or key.startswith("of_"):
-                found[key] = max(entry[key], found.get(key, 0))
-    return best
+        if entry["run_type"] == "iteration":
+            renamed = {"of_peak" if key == "peak" else key: value for key, value in entry.items()}
+            repetitions[entry["name"].removesuffix("/manual_time")].append(renamed)
+    return {name: summary(entries) for name, entries in repetitions.items()}
+
+
+def summary(entries):
+    found = {"label": entries[0].get("label", "")}
+    for key in entries[0]:
+        values = [entry[key] for entry in entries]
+        if key in RATES:
+            found[key] = max(values)
+        elif key.startswith("of_"):
+            found[key] = statistics.median(values)
+    return found
 
 
 def goal_of(name):
@@ -89,7 +97,7 @@ def main():
     options = parse_options()
     print("\n".join(machine.describe(options.programs[0])))
     command = machine.command_text(["bench/limits.py", *sys.argv[1:]])
-    print(f"- Command: `{command}`; one thread; the best of {options.repetitions} repetitions.\n")
+    print(f"- Command: `{command}`; one thread, {options.repetitions} repetitions.\n")
     print("| benchmark | rate | share | limit | goal | reached |\n|---|---|---|---|---|---|")
     for program in options.programs:
         for name, entry in run(program, options).items():

@@ -19,7 +19,7 @@ namespace bench {
 struct Way {
     std::string name;
     std::function<void()> call;
-    double work = 1; ///< of one call: bytes, or operations
+    double work = 1;        ///< of one call: bytes, or operations
     double seconds = 1e300; ///< of the fastest call so far
 };
 
@@ -36,8 +36,8 @@ struct Limit {
     }
 };
 
-/// Runs the limits and `call` in turn. Reports the rate of `call`, work in a second, under the name `unit`, and for each
-/// limit the share `of_<limit>` of its rate that this is. The label names the limits' fastest ways.
+/// Runs the limits and `call` in turn. Reports the rate of `call`, work in a second, under the name `unit`, and for
+/// each limit the share `of_<limit>` of its rate that this is. The label names the limits' fastest ways.
 inline void measure_beside(benchmark::State& state, char const* unit, double work, std::vector<Limit> limits,
                            std::function<void()> const& call) {
     for (Limit const& limit : limits)

@@ -4,11 +4,11 @@
 usage: compile_time.py [--repeat N] [--networks NODES...] [FILE...]
        (default: each folder of headers, the front door, the examples, and networks of 250, 500, 1,000 and 2,000 nodes)
 
-The first line is an empty file: what the compiler costs by itself. Headers are only checked (nvcc: compiled); examples are
-compiled as the README says. A network is planned at compile time and nothing else: its graph of so many nodes is written,
-differentiated, given its updates, fused, and laid out in memory. A star: only with a higher limit on constant evaluation than
-the compiler's own. Seconds are the processor's, which other programs disturb less than the clock's; each figure is the best of N
-runs. The standard library of Python is all that this needs.
+The first line is an empty file: what the compiler costs by itself. Headers are only checked (nvcc: compiled); examples
+are compiled as the README says. A network is planned at compile time and nothing else: its graph of so many nodes is
+written, differentiated, given its updates, fused, and laid out in memory. A star: only with a higher limit on constant
+evaluation than the compiler's own. Seconds are the processor's, which other programs disturb less than the clock's;
+each figure is the best of N runs. The standard library of Python is all that this needs.
 """
 import argparse
 import math
@@ -103,7 +103,8 @@ def cost(compiler, kind, file, work, repeat):
     """(seconds, MB, a star if the compiler's own limits are too low), or why there is none."""
     if kind not in COMPILERS[compiler]:
         return "-"
-    command = [compiler, "-std=c++20", f"-I{INCLUDE}", *COMPILERS[compiler][kind], str(file), "-o", str(work / "object.o")]
+    flags = COMPILERS[compiler][kind]
+    command = [compiler, "-std=c++20", f"-I{INCLUDE}", *flags, str(file), "-o", str(work / "object.o")]
     figures, star = best(command, repeat), " "
     if figures is None and kind == "network":
         figures, star = best(command + NO_LIMIT[compiler], repeat), "*"
@@ -117,8 +118,8 @@ def print_growth(compilers, seconds):
         if len(of) > 1:
             small, large = min(of), max(of)
             allowed = large * math.log(large) / (small * math.log(small))
-            print(f"{compiler}: from {small} to {large} nodes the time grows by a factor of {of[large] / of[small]:.1f}; "
-                  f"n log n grows by {allowed:.1f}")
+            print(f"{compiler}: from {small} to {large} nodes the time grows by a factor of "
+                  f"{of[large] / of[small]:.1f}; n log n grows by {allowed:.1f}")
 
 
 def main():

@@ -82,7 +82,7 @@ struct Runner {
             return static_cast<Compute>(*from);
         } else {
             Vec<T, Lanes> v{};
-            if constexpr (stride == 1) v = load_first<Lanes, traits<O>::padded ? Lanes : Valid>(from);
+            if constexpr (stride == 1) load_first<traits<O>::padded ? Lanes : Valid, Lanes>(from, v);
             else for (int i = 0; i < Valid; ++i) v[i] = from[i * stride];
             return math::convert<Compute>(v);
         }

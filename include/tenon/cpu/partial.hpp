@@ -17,29 +17,24 @@ inline constexpr bool has_masked_moves =
     false;
 #endif
 
-/// The first `Valid` of N elements; the others are zero.
-template <int N, int Valid, class T>
-TENON_ALWAYS_INLINE Vec<T, N> load_first(T const* from) {
-    Vec<T, N> v;
-    if constexpr (Valid == N) {
-        std::memcpy(&v, from, sizeof v);
-        return v;
-    }
+/// Reads the first `Valid` of N elements into `v`; the others become zero. (By reference: N elements of T may be more
+/// than a register holds, and compilers warn where such vectors are returned.)
+template <int Valid, int N, class T>
+TENON_ALWAYS_INLINE void load_first(T const* from, Vec<T, N>& v) {
 #if defined(__AVX512F__)
     // Through memory, the elements would take the long way: stored one by one, loaded together before the stores are
     // done.
-    if constexpr (has_masked_moves<T, N>) {
+    if constexpr (Valid != N && has_masked_moves<T, N>) {
         unsigned short const mask = (1u << Valid) - 1u;
         auto const& elements = *reinterpret_cast<T const(*)[static_cast<std::size_t>(Valid)]>(from);
         if constexpr (sizeof(T) == 4)
             asm("vmovups {%1, %0%{%2%}%{z%}|%0%{%2%}%{z%}, %1}" : "=v"(v) : "m"(elements), "Yk"(mask));
         else asm("vmovupd {%1, %0%{%2%}%{z%}|%0%{%2%}%{z%}, %1}" : "=v"(v) : "m"(elements), "Yk"(mask));
-        return v;
+        return;
     }
 #endif
-    v = Vec<T, N>{};
+    if constexpr (Valid != N) v = Vec<T, N>{};
     std::memcpy(&v, from, static_cast<std::size_t>(Valid) * sizeof(T));
-    return v;
 }
 
 /// Writes the first `Valid` of N elements.

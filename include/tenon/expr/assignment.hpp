@@ -3,7 +3,7 @@
 /// both in one loop.
 #pragma once
 
-#include <tenon/expr/execute.hpp>
+#include <tenon/cpu/statement.hpp>
 #include <tenon/expr/overlap.hpp>
 
 namespace tenon {
@@ -14,9 +14,9 @@ template <class Observer, class... S>
 void run_collected(Operand const* leaves) {
     if constexpr (merging_pays<S...>) {
         using Merged = Lowered<Leaves::merged, S...>;
-        if (leaves_agree<Merged>(leaves)) return run_plan<Merged, Observer>(leaves);
+        if (leaves_agree<Merged>(leaves)) return cpu::statement::run_plan<Merged, Observer>(leaves);
     }
-    run_plan<Lowered<Leaves::distinct, S...>, Observer>(leaves);
+    cpu::statement::run_plan<Lowered<Leaves::distinct, S...>, Observer>(leaves);
 }
 
 /// An assignment that has been written down but not yet computed. It computes when it is destroyed, at the end of the

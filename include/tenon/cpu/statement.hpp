@@ -8,7 +8,13 @@
 #include <tenon/cpu/rows_along.hpp>
 #include <tenon/expr/lowered.hpp>
 
-namespace tenon::expr {
+namespace tenon::cpu::statement {
+
+using expr::Plan;
+using expr::Route;
+using expr::Source;
+using expr::Stage;
+using expr::StageOperand;
 
 /// Memory for a plan's temporaries.
 class Temporaries {
@@ -16,7 +22,7 @@ public:
     explicit Temporaries(index_t bytes)
         : first_{bytes == 0 ? nullptr : ::operator new (static_cast<std::size_t>(bytes), std::align_val_t{64})} {}
     ~Temporaries() {
-        if (first_ != nullptr) ::operator delete(first_, std::align_val_t{64});
+        if (first_ != nullptr) ::operator delete (first_, std::align_val_t{64});
     }
     Temporaries(Temporaries const&) = delete;
     Temporaries& operator=(Temporaries const&) = delete;
@@ -26,7 +32,7 @@ private:
     void* first_;
 };
 
-/// Stage number I of a lowered L as types. Observer: void, or what is told of reads and writes (cpu::loop::Observed).
+/// Stage number I of a lowered L as types. Observer: void, or what is told of reads and writes (loop::Observed).
 template <class L, int I, class Observer>
 struct StageTypes {
     static constexpr Stage stage = L::plan.stage[I];
@@ -38,7 +44,7 @@ struct StageTypes {
     struct ProgramOf<P, std::integer_sequence<int, C...>> {
         using Plain = Program<L::plan.code[stage.begin[P] + C]...>;
         using type = typename std::conditional_t<std::is_void_v<Observer>, std::type_identity<Plain>,
-                                                 std::type_identity<cpu::loop::Observed<Plain, Observer>>>::type;
+                                                 std::type_identity<loop::Observed<Plain, Observer>>>::type;
     };
     template <int O, class Loops = std::make_integer_sequence<int, stage.loops>>
     struct AccessOf;
@@ -53,26 +59,26 @@ struct StageTypes {
     };
     template <int M>
     using MemberOf =
-        cpu::RowReduction<stage.member[M].op, stage.member[M].phase, stage.member[M].buffer, stage.member[M].result>;
+        RowReduction<stage.member[M].op, stage.member[M].phase, stage.member[M].buffer, stage.member[M].result>;
 
     template <int... Loop, int... O, int... P, int... M>
     static void run(Operand const* operands, std::integer_sequence<int, Loop...>, std::integer_sequence<int, O...>,
                     std::integer_sequence<int, P...>, std::integer_sequence<int, M...>) {
         if constexpr (stage.kind == Stage::Kind::loop) {
-            cpu::run_loop<Compute, typename ProgramOf<0>::type, Extents<stage.extent[Loop]...>,
-                          typename AccessOf<O>::type...>(operands);
+            run_loop<Compute, typename ProgramOf<0>::type, Extents<stage.extent[Loop]...>,
+                     typename AccessOf<O>::type...>(operands);
         } else if constexpr (stage.kind == Stage::Kind::product) {
-            cpu::ProductLoop<Compute, stage.extent[0], stage.extent[1], stage.inner, stage.left, stage.right,
-                             stage.tile, stage.left_stride, stage.right_stride, typename ProgramOf<0>::type,
-                             typename AccessOf<O>::type...>::run(operands);
+            ProductLoop<Compute, stage.extent[0], stage.extent[1], stage.inner, stage.left, stage.right, stage.tile,
+                        stage.left_stride, stage.right_stride, typename ProgramOf<0>::type,
+                        typename AccessOf<O>::type...>::run(operands);
         } else if constexpr (stage.across) {
-            cpu::RowsAcross<Compute, stage.outer, stage.along_result, cpu::rows::LoopExtents<stage.extent[Loop]...>,
-                            cpu::TypeList<MemberOf<M>...>, cpu::TypeList<typename ProgramOf<P>::type...>,
-                            typename AccessOf<O>::type...>::run(operands);
+            RowsAcross<Compute, stage.outer, stage.along_result, rows::LoopExtents<stage.extent[Loop]...>,
+                       TypeList<MemberOf<M>...>, TypeList<typename ProgramOf<P>::type...>,
+                       typename AccessOf<O>::type...>::run(operands);
         } else {
-            cpu::RowsAlong<Compute, stage.outer, stage.along_result, cpu::rows::LoopExtents<stage.extent[Loop]...>,
-                           cpu::TypeList<MemberOf<M>...>, cpu::TypeList<typename ProgramOf<P>::type...>,
-                           typename AccessOf<O>::type...>::run(operands);
+            RowsAlong<Compute, stage.outer, stage.along_result, rows::LoopExtents<stage.extent[Loop]...>,
+                      TypeList<MemberOf<M>...>, TypeList<typename ProgramOf<P>::type...>,
+                      typename AccessOf<O>::type...>::run(operands);
         }
     }
     static void run(Operand const* operands) {
@@ -122,4 +128,4 @@ void run_plan(Operand const* leaves) {
     run_stages<L, Observer>(leaves, std::make_integer_sequence<int, L::plan.stages>{});
 }
 
-} // namespace tenon::expr
+} // namespace tenon::cpu::statement
