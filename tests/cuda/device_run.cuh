@@ -24,7 +24,7 @@ public:
 
     explicit DeviceRun(index_t samples)
         : samples_{samples}, program_{graph::make_program<Compiled, cuda::Device>()}, image_(static_cast<std::size_t>(tables.memory.total), std::byte{0xFF}) {
-        *place<std::int32_t>(program_.find(cuda::samples_op), 0) = static_cast<std::int32_t>(samples);
+        *place<cuda::StepHead>(program_.find(cuda::head_op), 0) = {.samples = static_cast<std::int32_t>(samples)};
         for (index_t i = 0; i < cuda::max_stages; ++i) *place<std::int32_t>(program_.find(cuda::arrivals_op), i) = 0;
     }
 
@@ -52,7 +52,7 @@ public:
             if (kernel.launch == nullptr) continue;
             cuda::WaveCall call;
             call.arena = static_cast<std::byte*>(arena.get());
-            call.samples = program_.find(cuda::samples_op);
+            call.head = program_.find(cuda::head_op);
             call.arrivals = program_.find(cuda::arrivals_op);
             call.capacity = program_.capacity;
             for (std::size_t job = 0; job < static_cast<std::size_t>(kernel.jobs); ++job) call.places[job] = program_.slots.data() + program_.stages[s + job].first_slot;

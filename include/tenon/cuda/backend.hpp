@@ -5,6 +5,7 @@
 #include <tenon/cuda/machine.hpp>
 #include <tenon/cuda/operations.hpp>
 #include <tenon/train/backend.hpp>
+#include <tenon/train/device_epoch.hpp>
 
 namespace tenon::training {
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tenon/cpu/executor.hpp>
+#include <tenon/cuda/feed.hpp>
 #include <tenon/cuda/job.hpp>
 #include <tenon/cuda/launch.hpp>
 #include <tenon/cuda/waves.hpp>
@@ -12,14 +13,20 @@
 
 namespace tenon::cuda {
 
-/// How many samples the batch has: kernels read it from the arena, so that a captured graph serves every count.
-inline constexpr graph::Op samples_op{"samples", graph::Kind::source};
-
 /// How many blocks of a wave are done, by the number of its first stage; zero before and after each run.
 inline constexpr graph::Op arrivals_op{"arrivals", graph::Kind::source};
 inline constexpr int max_stages = 4096;
 
-/// What `Of` writes, laid out for CUDA: one sample after the other, and the number of samples among the sources.
+/// Losses of this many steps are kept on the device until the host reads them; a power of two.
+inline constexpr index_t loss_log_size = index_t{1} << 13;
+
+/// What a program leaves behind for the host to read when it likes.
+struct Journal {
+    index_t halted = 0;         ///< the step whose loss was not finite: it and later ones change nothing; 0: none
+    float loss[loss_log_size]{}; ///< of step s at s % loss_log_size
+};
+
+/// What `Of` writes, laid out for CUDA: one sample after the other, and what runs are told among the sources.
 template <class Of>
 struct Source {
     static constexpr graph::BatchLayout layout{Of::layout.capacity, 1};
@@ -30,7 +37,8 @@ struct Source {
         graph::Roots roots = Of::write(b);
         if (!b.verdict.ok()) return roots;
         conv2d::read_pooled_gradients(b);
-        (void)b.source(samples_op, {}, false, 0, graph::Dtype::i32);
+        (void)b.source(head_op, {index_t{sizeof(StepHead)} / 4}, false, 0, graph::Dtype::i32);
+        (void)b.source(feed_op, {index_t{sizeof(Feed)} / 4}, false, 0, graph::Dtype::i32);
         (void)b.source(arrivals_op, {max_stages}, false, 0, graph::Dtype::i32);
         return roots;
     }
@@ -109,8 +117,11 @@ constexpr bool keeps_apart(WaveTable<Stages> const& table) {
 template <int Jobs>
 struct Launch {
     std::byte* arena;
-    index_t samples;                ///< where their number lies in the arena
-    index_t arrived;                ///< where the number of blocks lies that are done
+    index_t head;                  ///< where the StepHead lies in the arena
+    index_t arrived;               ///< where the number of blocks lies that are done
+    Journal* journal;              ///< null: none is kept
+    index_t loss;                  ///< where the loss lies in the arena
+    int after_loss;                ///< 1 for kernels behind the one that makes the loss, else 0
     index_t first_block[Jobs + 1]; ///< of each job; those of the tail have none
 };
 
@@ -128,45 +139,81 @@ __device__ inline bool arrives_last(unsigned* counter, unsigned* flag) {
     return last;
 }
 
-/// The body of a wave's kernel: jobs from number Tail on are the tail.
-template <int Tail, class Numbers, class... Job>
+/// Thread 0's answer, in every thread. `flag` is shared memory.
+__device__ inline bool agree(bool mine, unsigned* flag) {
+    __syncthreads();
+    if (thread_number() == 0) *flag = mine ? 1u : 0u;
+    __syncthreads();
+    bool const all = *flag != 0;
+    __syncthreads();
+    return all;
+}
+
+/// The body of a wave's kernel: jobs from number Tail on are the tail; job number Loss makes the loss (-1: none does).
+template <int Tail, int Loss, class Numbers, class... Job>
 struct WaveBody;
-template <int Tail, int... I, class... Job>
-struct WaveBody<Tail, std::integer_sequence<int, I...>, Job...> {
+template <int Tail, int Loss, int... I, class... Job>
+struct WaveBody<Tail, Loss, std::integer_sequence<int, I...>, Job...> {
     static constexpr int jobs = static_cast<int>(sizeof...(Job));
 
     template <class... P>
     __device__ static void run(Launch<jobs> const& launch, std::byte* shared, P const&... places) {
-        int const samples = *reinterpret_cast<int const*>(launch.arena + launch.samples);
-        (run_part<I, Job>(launch, samples, shared, places), ...);
+        StepHead const head = *reinterpret_cast<StepHead const*>(launch.arena + launch.head);
+        // All threads of a block agree: what this very kernel may write there in this step is not below head.step.
+        if (launch.journal != nullptr) {
+            index_t const halted = *static_cast<index_t const volatile*>(&launch.journal->halted);
+            if (halted != 0 && head.step + launch.after_loss > halted) return;
+        }
+        (run_part<I, Job>(launch, head, shared, places), ...);
         if constexpr (Tail < jobs) {
-            if (!arrives_last(reinterpret_cast<unsigned*>(launch.arena + launch.arrived), reinterpret_cast<unsigned*>(shared))) return;
-            (run_tail<I, Job>(launch, samples, shared, places), ...);
+            auto* const flag = reinterpret_cast<unsigned*>(shared);
+            if (!arrives_last(reinterpret_cast<unsigned*>(launch.arena + launch.arrived), flag)) return;
+            if constexpr (Loss >= 0 && Loss < Tail)
+                if (agree(halts(launch, head), flag)) return;
+            (void)(run_tail<I, Job>(launch, head, shared, places) && ...);
         }
     }
 
 private:
     template <int N, class J, class P>
-    __device__ static void run_part(Launch<jobs> const& launch, int samples, std::byte* shared, P const& places) {
+    __device__ static void run_part(Launch<jobs> const& launch, StepHead const& head, std::byte* shared, P const& places) {
         if constexpr (N < Tail) {
             auto const block = static_cast<index_t>(blockIdx.x);
             if (block < launch.first_block[N] || block >= launch.first_block[N + 1]) return;
-            J::run(Context<P>{launch.arena, samples, places}, block - launch.first_block[N], shared);
+            J::run(Context<P>{launch.arena, head.samples, places}, block - launch.first_block[N], shared);
+            if constexpr (N == Loss) (void)note_loss(launch, head, shared);
         }
     }
+    /// False: the tail ends here.
     template <int N, class J, class P>
-    __device__ static void run_tail(Launch<jobs> const& launch, int samples, std::byte* shared, P const& places) {
+    __device__ static bool run_tail(Launch<jobs> const& launch, StepHead const& head, std::byte* shared, P const& places) {
         if constexpr (N >= Tail) {
-            J::run(Context<P>{launch.arena, samples, places}, 0, shared);
-            if constexpr (N + 1 < jobs) __syncthreads();
+            J::run(Context<P>{launch.arena, head.samples, places}, 0, shared);
+            if constexpr (N == Loss) return note_loss(launch, head, shared);
+            else if constexpr (N + 1 < jobs) __syncthreads();
         }
+        return true;
+    }
+
+    [[nodiscard]] __device__ static float loss_of(Launch<jobs> const& launch) { return *reinterpret_cast<float const volatile*>(launch.arena + launch.loss); }
+    [[nodiscard]] __device__ static bool halts(Launch<jobs> const& launch, StepHead const& head) {
+        return head.guards != 0 && head.step > 0 && !isfinite(loss_of(launch));
+    }
+    /// Writes the loss down for the host; false: it is one that halts training.
+    __device__ static bool note_loss(Launch<jobs> const& launch, StepHead const& head, std::byte* shared) {
+        __syncthreads(); // the loss is written
+        if (launch.journal != nullptr && head.step > 0 && thread_number() == 0) {
+            launch.journal->loss[head.step & (loss_log_size - 1)] = loss_of(launch);
+            if (halts(launch, head)) *static_cast<index_t volatile*>(&launch.journal->halted) = head.step;
+        }
+        return !agree(halts(launch, head), reinterpret_cast<unsigned*>(shared));
     }
 };
 
-template <int Threads, int Tail, class... Job>
+template <int Threads, int Tail, int Loss, class... Job>
 __global__ void __launch_bounds__(Threads) wave(Launch<static_cast<int>(sizeof...(Job))> launch, Places<Job::slots>... places) {
     extern __shared__ uint4 shared_memory[]; // 16-byte aligned
-    WaveBody<Tail, std::make_integer_sequence<int, static_cast<int>(sizeof...(Job))>, Job...>::run(launch, reinterpret_cast<std::byte*>(shared_memory), places...);
+    WaveBody<Tail, Loss, std::make_integer_sequence<int, static_cast<int>(sizeof...(Job))>, Job...>::run(launch, reinterpret_cast<std::byte*>(shared_memory), places...);
 }
 
 } // namespace detail
@@ -174,9 +221,12 @@ __global__ void __launch_bounds__(Threads) wave(Launch<static_cast<int>(sizeof..
 /// What a wave is launched with.
 struct WaveCall {
     std::byte* arena = nullptr;
-    index_t samples = 0, arrivals = 0;         ///< where the number of samples and the counters of blocks lie in the arena
+    index_t head = 0, arrivals = 0;            ///< where the StepHead and the counters of blocks lie in the arena
     index_t capacity = 0;                      ///< the most samples: kernels are launched for these
     index_t const* places[max_jobs]{};         ///< of each stage of the wave, by slot
+    index_t const* fetch = nullptr;            ///< by FetchJob::Slot: gather another step's batch beside the wave; null: no
+    Journal* journal = nullptr;                ///< where losses are written down; null: nowhere
+    index_t loss = -1;                         ///< where the loss lies in the arena
     int stage = 0;                             ///< the first, for errors
     char const* name = nullptr;
     cudaStream_t stream = nullptr;
@@ -191,28 +241,41 @@ Places<Job::slots> copy_places(index_t const* from) {
     return places;
 }
 
-template <int Tail, class... Job, int... I>
-void launch_jobs(WaveCall const& call, std::integer_sequence<int, I...>) {
+/// A kernel of a wave, as constants: what WaveBody is told, whether it stands behind the loss, whether its first job is a FetchJob.
+template <int Tail, int Loss, bool AfterLoss, bool Fetches>
+struct WaveFacts {};
+
+template <class... Job, int Tail, int Loss, bool AfterLoss, bool Fetches, int... I>
+void launch_jobs(WaveFacts<Tail, Loss, AfterLoss, Fetches>, WaveCall const& call, std::integer_sequence<int, I...>) {
     constexpr int jobs = static_cast<int>(sizeof...(Job)), all_threads[] = {Job::threads...}, threads = all_threads[0];
     constexpr index_t shared[] = {Job::shared...};
     index_t const blocks[] = {Job::blocks(call.capacity)...};
-    Launch<jobs> launch{call.arena, call.samples, call.arrivals + call.stage * index_t{sizeof(unsigned)}, {}};
+    static constexpr index_t nowhere[FetchJob<threads>::slots]{};
+    index_t const* places[jobs]{};
+    for (int i = 0; i < jobs; ++i) places[i] = Fetches && i == 0 ? call.fetch == nullptr ? nowhere : call.fetch : call.places[i - (Fetches ? 1 : 0)];
+    Launch<jobs> launch{call.arena, call.head, call.arrivals + call.stage * index_t{sizeof(unsigned)}, call.journal, call.loss, AfterLoss ? 1 : 0, {}};
     index_t most_shared = sizeof(unsigned);
     for (int i = 0; i < jobs; ++i) {
-        launch.first_block[i + 1] = launch.first_block[i] + (i < Tail ? blocks[i] : 0);
+        bool const runs = i < Tail && !(Fetches && i == 0 && call.fetch == nullptr);
+        launch.first_block[i + 1] = launch.first_block[i] + (runs ? blocks[i] : 0);
         if (shared[i] > most_shared) most_shared = shared[i];
     }
-    cuda::launch(call.name, &wave<threads, Tail, Job...>, {launch.first_block[jobs], threads, static_cast<std::size_t>(most_shared), call.stream, call.stage}, launch,
-                 copy_places<Job>(call.places[I])...);
+    cuda::launch(call.name, &wave<threads, Tail, Loss, Job...>, {launch.first_block[jobs], threads, static_cast<std::size_t>(most_shared), call.stream, call.stage}, launch,
+                 copy_places<Job>(places[I])...);
 }
-template <int Tail, class... Job>
+template <class Facts, class... Job>
 void launch_wave(WaveCall const& call) {
-    launch_jobs<Tail, Job...>(call, std::make_integer_sequence<int, static_cast<int>(sizeof...(Job))>{});
+    launch_jobs<Job...>(Facts{}, call, std::make_integer_sequence<int, static_cast<int>(sizeof...(Job))>{});
 }
 /// Takes the types from values: nvcc's host stubs would spell out where they come from, and then the network's whole type.
-template <int Tail, class... Job>
-constexpr auto launcher_of(Job...) {
-    return &launch_wave<Tail, Job...>;
+template <class Facts, class... Job>
+constexpr auto launcher_of(Facts, Job...) {
+    return &launch_wave<Facts, Job...>;
+}
+
+/// Gathers a batch alone, where no step before could: at the beginning of an epoch.
+inline void launch_fetch(WaveCall const& call) {
+    launch_wave<WaveFacts<1, -1, false, true>, FetchJob<usual_threads>>(call);
 }
 
 } // namespace detail
@@ -237,17 +300,43 @@ struct Executor {
     /// Kernels that one run launches.
     static constexpr int waves = table.count;
 
+    /// The stage that makes the loss; stages of a program without one: all of them come before.
+    static constexpr int loss_stage = [] {
+        for (int s = 0; s < stages && C::tables.loss >= 0; ++s)
+            for (int written : detail::footprint(C::tables.stages[static_cast<std::size_t>(s)], C::tables.nodes, C::tables.code, C::tables.operands).writes)
+                if (written == C::tables.storage(C::tables.loss)) return s;
+        return stages;
+    }();
+    /// The wave in which the next step's batch is gathered: of those behind the loss, which only training has, the one with the
+    /// fewest blocks, for it leaves the most of the device idle. -1: none.
+    static constexpr int fetching_wave = [] {
+        auto const at = [](int i) { return static_cast<std::size_t>(i); };
+        int best = -1;
+        index_t fewest = 0;
+        for (int w = 0; w < table.count; ++w) {
+            if (table.begin[at(w)] <= loss_stage) continue;
+            index_t blocks = 0;
+            for (int s = table.begin[at(w)]; s < table.tail[at(w)]; ++s) blocks += facts[at(s)].blocks;
+            if (best < 0 || blocks < fewest) best = w, fewest = blocks;
+        }
+        return best;
+    }();
+
     template <int W, int... I>
     static constexpr auto launcher(std::integer_sequence<int, I...>) {
-        constexpr int first = table.begin[W];
-        return detail::launcher_of<table.tail[W] - first>(job<first + I>()...);
+        constexpr int first = table.begin[W], fetches = W == fetching_wave ? 1 : 0;
+        constexpr int loss = loss_stage >= first && loss_stage < table.begin[W + 1] ? loss_stage - first + fetches : -1;
+        constexpr detail::WaveFacts<table.tail[W] - first + fetches, loss, (first > loss_stage), fetches == 1> wave;
+        if constexpr (fetches == 1) return detail::launcher_of(wave, FetchJob<facts[static_cast<std::size_t>(first)].threads>{}, job<first + I>()...);
+        else return detail::launcher_of(wave, job<first + I>()...);
     }
 };
 
 /// What a program's stage calls: the first of a wave launches the wave, the others nothing.
 struct WaveKernel {
     void (*launch)(WaveCall const&) = nullptr;
-    int jobs = 0;
+    int jobs = 0;         ///< stages of the wave
+    bool fetches = false; ///< can it gather the next step's batch as well?
 };
 
 /// What graph::make_program asks of a device.
@@ -260,7 +349,7 @@ struct Device {
         graph::StageTable<C, Kernel> table;
         [&]<int... W>(std::integer_sequence<int, W...>) {
             ((table.kernel[E::table.begin[W]] = {E::template launcher<W>(std::make_integer_sequence<int, E::table.begin[W + 1] - E::table.begin[W]>{}),
-                                                 E::table.begin[W + 1] - E::table.begin[W]}),
+                                                 E::table.begin[W + 1] - E::table.begin[W], W == E::fetching_wave}),
              ...);
         }(std::make_integer_sequence<int, E::waves>{});
         return table;

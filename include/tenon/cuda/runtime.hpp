@@ -109,6 +109,15 @@ using GraphExecutable = Owned<cudaGraphExec_t, &detail::release_executable>;
     return DeviceMemory{p};
 }
 
+/// The same; nothing where there is no room.
+[[nodiscard]] inline DeviceMemory try_device_memory(index_t bytes) {
+    void* p = nullptr;
+    cudaError_t const error = cudaMalloc(&p, static_cast<std::size_t>(bytes < 1 ? 1 : bytes));
+    if (error != cudaErrorMemoryAllocation) check(error, "allocating on the device, bytes:", bytes);
+    else (void)cudaGetLastError();
+    return DeviceMemory{error == cudaSuccess ? p : nullptr};
+}
+
 /// Page-locked bytes on the host: what asynchronous copies need.
 [[nodiscard]] inline PinnedMemory pinned_memory(index_t bytes) {
     void* p = nullptr;
@@ -153,6 +162,8 @@ inline void fill_device(void* to, int byte, index_t bytes, cudaStream_t stream) 
 }
 inline void wait(cudaStream_t stream, char const* what) { check(cudaStreamSynchronize(stream), what); }
 inline void record(Event const& event, cudaStream_t stream) { check(cudaEventRecord(event.get(), stream), "recording an event"); }
+/// What `stream` is given from now on waits for the event.
+inline void wait_for(cudaStream_t stream, Event const& event) { check(cudaStreamWaitEvent(stream, event.get(), 0), "waiting for another stream"); }
 inline void wait(Event const& event, char const* what) { check(cudaEventSynchronize(event.get()), what); }
 
 /// Whatever `work` sends to `stream`, recorded as one graph and not run.

@@ -161,6 +161,15 @@ public:
         return {storage_->labels.data() + begin_, static_cast<std::size_t>(size_)};
     }
 
+    /// Which samples these are: equal for copies, and for nothing else while the identity is held.
+    struct Identity {
+        std::shared_ptr<void const> storage, rows;
+        index_t begin = 0, size = 0;
+
+        bool operator==(Identity const&) const = default;
+    };
+    [[nodiscard]] Identity identity() const { return {storage_, rows_, begin_, size_}; }
+
     /// A copy with a storage of its own, which is contiguous.
     [[nodiscard]] Dataset compact() const {
         std::vector<T> samples;

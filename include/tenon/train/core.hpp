@@ -11,6 +11,7 @@
 #include <tenon/train/batch.hpp>
 #include <tenon/train/metrics.hpp>
 #include <tenon/train/options.hpp>
+#include <tenon/train/reading.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -28,17 +29,25 @@ struct NetworkFacts {
     std::vector<index_t> parameter_offsets;
 };
 
+/// Trains an epoch on a machine that gathers batches itself: train/device_epoch.hpp.
+template <class Core, class Data, class OnStep>
+class DeviceEpoch;
+
 /// The training and inference programs of one network on one machine, and the loop around them.
 template <class Loss, class Optimizer, class Machine>
 class TrainerCore {
     using Program = typename Machine::Program;
 
 public:
+    using MachineType = Machine;
     using Target = typename Loss::Target;
+    /// A step's loss: double, on a GPU a Reading.
+    using LossValue = std::conditional_t<Machine::replays, Reading, double>;
 
     TrainerCore(NetworkFacts facts, Program training, Program inference, typename Machine::Setup const& setup, Loss loss, Optimizer optimizer, Options const& options)
         : facts_{std::move(facts)}, training_{std::move(training)}, inference_{std::move(inference)}, loss_{std::move(loss)}, optimizer_{std::move(optimizer)}, options_{options},
           machine_{setup, training_, inference_}, targets_(static_cast<std::size_t>(facts_.batch_size * targets_per_sample())), stage_seconds_(training_.stages.size()) {
+        if constexpr (Machine::replays) machine_.guard(options_.stop_at_non_finite);
         network().initialize(options_.seed);
         for (graph::ProgramSource const& source : training_.sources)
             if (source.op == graph::random_op.id) ++randoms_;
@@ -47,7 +56,9 @@ public:
     TrainerCore& operator=(TrainerCore const&) = delete;
 
     /// The trained numbers, by name.
+    /// On a GPU this waits for the device. Errors there: training has halted, see Options::stop_at_non_finite.
     [[nodiscard]] Parameters network() const {
+        settle();
         return {facts_.parameters.data(), facts_.parameter_offsets.data(), static_cast<int>(facts_.parameters.size()), machine_.parameters()};
     }
 
@@ -73,9 +84,10 @@ public:
     void set_schedule(std::function<float(index_t step)> schedule) { schedule_ = std::move(schedule); }
 
     /// One step on `samples` samples (at most batch_size), already normalised: inputs [samples][features], targets one label each
-    /// (for MSE: [samples][outputs]). Returns the batch's mean loss, at the weights before the step.
-    /// Errors: a count outside [1, batch_size], a label that is no class, a loss that is not finite.
-    double step(float const* inputs, Target const* targets, index_t samples) {
+    /// (for MSE: [samples][outputs]). Returns the batch's mean loss, at the weights before the step. On a GPU the step has only been
+    /// started when this returns; looking at the loss waits for it.
+    /// Errors: a count outside [1, batch_size], a label that is no class, a loss that is not finite (on a GPU: when it is looked at).
+    LossValue step(float const* inputs, Target const* targets, index_t samples) {
         check_count(samples);
         for (index_t i = 0; i < samples; ++i) {
             pack_sample(inputs + i * facts_.features, facts_.features, i, training_.lanes, 1, 0, input(training_));
@@ -89,23 +101,26 @@ public:
     ///     for (auto const& epoch : trainer.epochs(train, 2)) std::cout << epoch;
     /// @param data a data::Dataset (or what has its size(), shape(), sample(i), label(i), normalize), visited in an order keyed by
     ///     seed and epoch, or a data::Loader, whose own order and batches count. It must outlive the range.
-    /// @param on_step called after each step with a Step; may be left out
+    /// @param on_step called after each step with a Step; or every(n, callback); may be left out
     template <class Data, class OnStep>
     [[nodiscard]] auto epochs(Data& data, int count, OnStep on_step) {
         return EpochRange<Data, OnStep>{*this, data, count, std::move(on_step)};
     }
     template <class Data>
     [[nodiscard]] auto epochs(Data& data, int count) {
-        return epochs(data, count, [](Step const&) {});
+        return epochs(data, count, NoCallback{});
     }
 
     /// One pass over `data` in training. `number` is the epoch's, from 1: it keys the order of the samples.
     template <class Data, class OnStep>
     Epoch train_epoch(Data& data, int number, OnStep& on_step) {
+        if constexpr (Machine::replays)
+            if (!options_.measure_stages && !options_.poison_dead_buffers) return DeviceEpoch<TrainerCore, Data, OnStep>{*this, data, number, on_step}.run();
         auto const start = std::chrono::steady_clock::now();
         Epoch epoch;
         epoch.number = number;
         MeanLoss mean;
+        StepReporter<OnStep> reporter{on_step};
         auto const train_batch = [&](index_t samples, index_t steps) {
             Step step;
             step.epoch = number;
@@ -116,7 +131,7 @@ public:
             step.weight = loss_.weight_of(targets_.data(), samples);
             mean.add(step.loss, step.weight);
             epoch.samples += samples;
-            on_step(static_cast<Step const&>(step));
+            reporter.report(step);
         };
         if constexpr (requires { data.begin_epoch(std::uint32_t{}); }) {
             check_data(data.source().shape());
@@ -146,6 +161,7 @@ public:
     template <class Data>
     [[nodiscard]] Evaluation evaluate(Data const& data) {
         check_data(data.shape());
+        settle();
         Evaluation result;
         if constexpr (classifies) result.confusion = ConfusionMatrix{facts_.outputs};
         MeanLoss mean;
@@ -166,6 +182,7 @@ public:
 
     /// The network's output [samples][outputs] for normalised inputs [samples][features]; any number of samples.
     void predict(float const* inputs, index_t samples, float* to) {
+        settle();
         for (index_t begin = 0; begin < samples; begin += facts_.batch_size) {
             index_t const count = (std::min)(facts_.batch_size, samples - begin);
             for (index_t i = 0; i < count; ++i) pack_sample(inputs + (begin + i) * facts_.features, facts_.features, i, inference_.lanes, 1, 0, input(inference_));
@@ -180,6 +197,9 @@ public:
     }
 
 private:
+    template <class Core, class Data, class OnStep>
+    friend class DeviceEpoch;
+
     NetworkFacts facts_;
     Program training_, inference_;
     Loss loss_;
@@ -199,11 +219,13 @@ private:
 
     // --- places in the arena
 
+    /// Where the host writes a source.
     template <class T>
-    [[nodiscard]] T* at(index_t offset) const {
-        return machine_.template at<T>(offset);
+    [[nodiscard]] T* at(Program const& program, index_t offset) const {
+        if constexpr (Machine::replays) return machine_.template at<T>(program, offset);
+        else return machine_.template at<T>(offset);
     }
-    [[nodiscard]] float* input(Program const& program) const { return at<float>(program.find(graph::input_op)); }
+    [[nodiscard]] float* input(Program const& program) const { return at<float>(program, program.find(graph::input_op)); }
     /// What inference found for a batch, [blocks][outputs][lanes]; valid until something else runs or is read.
     [[nodiscard]] float const* inferred_outputs(index_t samples) const {
         return machine_.template results<float>(inference_.output_offset, inference_.padded(samples) * facts_.outputs);
@@ -251,51 +273,93 @@ private:
         fill_rest(facts_.features, samples, program.lanes, input(program));
         index_t const lanes = program.lanes, padded = program.padded(samples), per_sample = targets_per_sample();
         for (graph::ProgramSource const& source : program.sources) {
-            if (source.op == graph::setting_op.id) {
-                loss_.fill_setting(source.slot, at<float>(source.offset), source.elements);
-            } else if (source.op == graph::label_op.id) {
+            if (source.op == graph::label_op.id) {
+                Target* const labels = at<Target>(program, source.offset);
                 for (index_t i = 0; i < padded; ++i)
-                    for (index_t k = 0; k < per_sample; ++k) at<Target>(source.offset)[(i / lanes * per_sample + k) * lanes + i % lanes] = i < samples ? target(i, k) : Target{};
+                    for (index_t k = 0; k < per_sample; ++k) labels[(i / lanes * per_sample + k) * lanes + i % lanes] = i < samples ? target(i, k) : Target{};
             } else if (source.op == graph::presence_op.id) {
-                for (index_t i = 0; i < padded; ++i) at<float>(source.offset)[i] = i < samples ? 1.0f : 0.0f;
-            } else if (source.op == graph::number_op.id && source.slot == graph::inverse_count) {
-                *at<float>(source.offset) = static_cast<float>(1 / static_cast<double>(samples));
+                float* const presence = at<float>(program, source.offset);
+                for (index_t i = 0; i < padded; ++i) presence[i] = i < samples ? 1.0f : 0.0f;
             }
+        }
+        set_batch_numbers(program, samples);
+    }
+
+    /// The loss's settings and what depends on the number of samples.
+    void set_batch_numbers(Program const& program, index_t samples) {
+        for (graph::ProgramSource const& source : program.sources) {
+            if (source.op == graph::setting_op.id) loss_.fill_setting(source.slot, at<float>(program, source.offset), source.elements);
+            else if (source.op == graph::number_op.id && source.slot == graph::inverse_count) *at<float>(program, source.offset) = static_cast<float>(1 / static_cast<double>(samples));
         }
     }
 
-    /// The optimiser's numbers and the random streams of this step.
-    void set_numbers() {
+    /// The optimiser's numbers and the random streams of step `step`.
+    void set_numbers(index_t step) {
         float numbers[Optimizer::numbers];
-        optimizer_.fill_numbers(step_, schedule_ ? schedule_(step_) : 1.0f, numbers);
+        optimizer_.fill_numbers(step, schedule_ ? schedule_(step) : 1.0f, numbers);
         for (graph::ProgramSource const& source : training_.sources) {
             if (source.op == graph::number_op.id && source.slot >= graph::first_optimizer_number)
-                *at<float>(source.offset) = numbers[source.slot - graph::first_optimizer_number];
+                *at<float>(training_, source.offset) = numbers[source.slot - graph::first_optimizer_number];
             if (source.op == graph::random_op.id)
-                *at<RandomSource>(source.offset) = {options_.seed, random_stream(RandomPurpose::dropout, static_cast<std::uint32_t>(source.slot)), static_cast<std::uint32_t>(step_)};
+                *at<RandomSource>(training_, source.offset) = {options_.seed, random_stream(RandomPurpose::dropout, static_cast<std::uint32_t>(source.slot)), static_cast<std::uint32_t>(step)};
         }
     }
 
     // --- running
 
-    double train_packed(index_t samples) {
+    LossValue train_packed(index_t samples) {
+        if constexpr (Machine::replays) {
+            step_ = machine_.steps(); // a callback may have left an epoch in the middle of a launch
+            machine_.select_single();
+        }
         finish_packing(training_, samples);
-        set_numbers();
-        double loss = 0;
+        set_numbers(step_);
         if constexpr (Machine::replays) {
             run(training_, samples);
-            loss = *machine_.template results<float>(training_.loss_offset, 1);
-            if (options_.stop_at_non_finite && !std::isfinite(loss))
-                fail({"Trainer: step ", step_ + 1, ": the loss is ", loss, ". The weights have taken this step; begin anew with a smaller learning rate, or look for NaN in the data. A trainer on the CPU names the layer"});
+            return started_step();
         } else {
             run_stages(training_, 0, training_.loss_stages, samples);
-            loss = *at<float>(training_.loss_offset);
+            double const loss = *at<float>(training_, training_.loss_offset);
             if (options_.stop_at_non_finite && !std::isfinite(loss)) explain_non_finite(loss, samples);
             run_stages(training_, training_.loss_stages, static_cast<int>(training_.stages.size()), samples);
+            ++step_;
+            measured_steps_ += options_.measure_stages;
+            return loss;
         }
+    }
+
+    // --- where the device runs behind the host
+
+    /// Counts a step that was started.
+    Reading started_step() {
         ++step_;
         measured_steps_ += options_.measure_stages;
-        return loss;
+        index_t const number = machine_.steps();
+        return {&read_loss, this, number};
+    }
+    static double read_loss(void* self, index_t step) { return static_cast<TrainerCore*>(self)->loss_of(step); }
+    /// The loss of a step by the machine's count.
+    double loss_of(index_t step) {
+        if (machine_.halted() == 0) machine_.read_journal();
+        fail_if_halted();
+        return static_cast<double>(machine_.loss(step));
+    }
+    /// Waits for the device, and fails if training has halted.
+    void settle() const {
+        if constexpr (Machine::replays) {
+            auto* const self = const_cast<TrainerCore*>(this); // what the device has done already is noted down
+            self->machine_.read_journal();
+            self->fail_if_halted();
+        }
+    }
+    void fail_if_halted() {
+        if (machine_.halted() == 0) return;
+        index_t const refused = machine_.steps() - machine_.halted() + 1;
+        auto const loss = static_cast<double>(machine_.loss(machine_.halted()));
+        machine_.resume();
+        step_ = machine_.steps();
+        fail({"Trainer: step ", step_ + 1, ": the loss is ", loss, ". The weights are as they were before this step", refused > 1 ? message({", and the ", refused - 1, " steps that were started after it were not taken"}) : std::string{},
+              ". A smaller learning rate, or data without NaN, may help; a trainer on the CPU names the layer"});
     }
 
     double infer_packed(index_t samples) {
@@ -352,7 +416,7 @@ private:
         for (int s = 0; s < training_.loss_stages; ++s) {
             machine_.run_stage(training_, s, samples);
             for (graph::ProgramBuffer const& buffer : training_.buffers)
-                if (buffer.computed && buffer.first == s && !all_finite(at<float>(buffer.offset), buffer.elements * (buffer.batched ? padded : 1)))
+                if (buffer.computed && buffer.first == s && !all_finite(at<float>(training_, buffer.offset), buffer.elements * (buffer.batched ? padded : 1)))
                     fail(step + "; the first values that are not finite come from layer " + layer_name(training_.stages[static_cast<std::size_t>(s)].layer) + end);
         }
         fail(step + end);

@@ -3,22 +3,48 @@
 #pragma once
 
 #include <tenon/core/config.hpp>
+#include <tenon/train/reading.hpp>
 
 #include <vector>
 
 namespace tenon {
 
-/// A mean of batch means, each with its own weight: exact for a short last batch.
+/// A mean of batch means, each with its own weight: exact for a short last batch. Losses that are still on a device are looked at
+/// when the mean is, or when there are many.
 class MeanLoss {
 public:
-    void add(double mean, double weight) {
+    void add(Reading const& mean, double weight) {
+        if (mean.known()) return take(mean.value(), weight);
+        if (pending_.empty()) pending_.reserve(most_pending);
+        pending_.push_back({mean, weight});
+        if (pending_.size() == most_pending) look();
+    }
+    [[nodiscard]] double value() const {
+        look();
+        return weight_ > 0 ? sum_ / weight_ : 0;
+    }
+    [[nodiscard]] double weight() const {
+        look();
+        return weight_;
+    }
+
+private:
+    static constexpr std::size_t most_pending = 2048;
+    struct Pending {
+        Reading mean;
+        double weight;
+    };
+    mutable double sum_ = 0, weight_ = 0;
+    mutable std::vector<Pending> pending_;
+
+    void take(double mean, double weight) const {
         sum_ += mean * weight;
         weight_ += weight;
     }
-    [[nodiscard]] double value() const { return weight_ > 0 ? sum_ / weight_ : 0; }
-
-private:
-    double sum_ = 0, weight_ = 0;
+    void look() const {
+        for (Pending const& one : pending_) take(one.mean.value(), one.weight);
+        pending_.clear();
+    }
 };
 
 /// Counts by [true class][predicted class].
@@ -73,8 +99,50 @@ struct Step {
     index_t number = 0;   ///< within the epoch, from 1
     index_t steps = 0;    ///< in the epoch
     index_t samples = 0;  ///< in this batch
-    double loss = 0;      ///< mean over the batch
+    Reading loss;         ///< mean over the batch
     double weight = 0;    ///< what the mean was divided by: the number of samples, unless classes are weighted or labels ignored
 };
 
+namespace training {
+
+/// Calls a callback after each step, or after each `period` steps of an epoch with what they have in common.
+template <class OnStep>
+class StepReporter {
+public:
+    explicit StepReporter(OnStep& call) : call_{&call} {}
+    void report(Step const& step) { (*call_)(step); }
+
+private:
+    OnStep* call_;
+};
+template <>
+class StepReporter<NoCallback> {
+public:
+    explicit StepReporter(NoCallback&) {}
+    void report(Step const&) {}
+};
+template <class F>
+class StepReporter<Every<F>> {
+public:
+    explicit StepReporter(Every<F>& every) : every_{&every} {}
+    void report(Step const& step) {
+        mean_.add(step.loss, step.weight);
+        samples_ += step.samples;
+        if (step.number % every_->period != 0) return;
+        Step all = step;
+        all.samples = samples_;
+        all.loss = mean_.value();
+        all.weight = mean_.weight();
+        every_->call(static_cast<Step const&>(all));
+        mean_ = {};
+        samples_ = 0;
+    }
+
+private:
+    Every<F>* every_;
+    MeanLoss mean_;
+    index_t samples_ = 0;
+};
+
+} // namespace training
 } // namespace tenon

@@ -50,7 +50,7 @@ public:
         index_t const lanes = program_.lanes, features = facts_.features, outputs = facts_.outputs;
         for (index_t begin = 0; begin < samples; begin += facts_.batch_size) {
             index_t const count = (std::min)(facts_.batch_size, samples - begin);
-            auto* const packed = machine_.template at<float>(program_.find(graph::input_op));
+            float* const packed = input();
             for (index_t i = 0; i < count; ++i) pack_sample(inputs + (begin + i) * features, features, i, lanes, 1, 0, packed);
             fill_rest(features, count, lanes, packed);
             run(count);
@@ -71,6 +71,10 @@ private:
     Options options_;
     Machine machine_;
 
+    [[nodiscard]] float* input() const {
+        if constexpr (Machine::replays) return machine_.template at<float>(program_, program_.find(graph::input_op));
+        else return machine_.template at<float>(program_.find(graph::input_op));
+    }
     void run(index_t samples) {
         if constexpr (Machine::replays)
             if (!options_.poison_dead_buffers) return machine_.run(program_, samples);

@@ -1,5 +1,6 @@
 // Allocation: device, pinned, managed and registered memory; the stream-ordered pools are in pool.cpp.
 #include "call.hpp"
+#include "counts.hpp"
 #include "capture.hpp"
 #include "device.hpp"
 #include "execution/report.hpp"
@@ -44,6 +45,7 @@ cudaError_t release(void* memory, bool on_device, char const* function) {
 extern "C" {
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+    count(Counted::allocation);
     return call([&] { return allocate(memory, bytes, MemoryKind::device); });
 }
 
@@ -63,6 +65,7 @@ cudaError_t cudaFree(void* memory) {
 }
 
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+    count(Counted::allocation);
     return call([&] { return allocate(memory, bytes, MemoryKind::pinned); });
 }
 

@@ -1,5 +1,6 @@
 // Devices: count, choice, properties, peers.
 #include "device.hpp"
+#include "counts.hpp"
 #include "call.hpp"
 #include "execution/memory.hpp"
 #include "execution/registry.hpp"
@@ -256,6 +257,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 
 cudaError_t cudaDeviceSynchronize() {
+    count(Counted::device_wait);
     return call([] { return synchronize_device(); });
 }
 

@@ -1,4 +1,5 @@
 #include "event.hpp"
+#include "counts.hpp"
 #include "call.hpp"
 #include "capture.hpp"
 
@@ -54,6 +55,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    count(Counted::event_wait);
     return call([&] {
         if (!event) return cudaErrorInvalidResourceHandle;
         if (event->capture) return cudaErrorCapturedEvent;

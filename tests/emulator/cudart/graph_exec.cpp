@@ -1,5 +1,6 @@
 // Executable graphs: instantiation, launch, update.
 #include "call.hpp"
+#include "counts.hpp"
 #include "graph.hpp"
 #include "launch.hpp"
 
@@ -51,6 +52,7 @@ cudaError_t change_node(cudaGraphExec_t exec, cudaGraphNode_t node, Change chang
 extern "C" {
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags) {
+    count(Counted::graph_made);
     return call([&] {
         if (!graph || !exec) return cudaErrorInvalidValue;
         auto made = std::make_unique<CUgraphExec_st>();
@@ -84,6 +86,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+    count(Counted::graph_launch);
     return call([&] { return exec ? submit(stream, GraphWork{exec->nodes}) : cudaErrorInvalidValue; });
 }
 

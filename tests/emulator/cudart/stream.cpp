@@ -1,6 +1,7 @@
 #include "stream.hpp"
 #include "call.hpp"
 #include "capture.hpp"
+#include "counts.hpp"
 #include "device.hpp"
 #include "event.hpp"
 #include "execution/random.hpp"
@@ -205,6 +206,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+    count(Counted::stream_wait);
     return with_stream(handle, [](Stream& stream) { return synchronize_stream(stream); });
 }
 

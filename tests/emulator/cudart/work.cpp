@@ -1,4 +1,5 @@
 #include "work.hpp"
+#include "counts.hpp"
 #include "call.hpp"
 #include "device.hpp"
 #include "event.hpp"
@@ -17,6 +18,7 @@ namespace {
 void run(EmptyWork const&) {}
 
 void run(KernelWork const& work) {
+    count(Counted::kernel);
     std::vector<char> storage(work.arguments.size() + 128);
     auto* const base =
         reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(storage.data()) + 127) & ~std::uintptr_t{127});
@@ -43,6 +45,7 @@ void run(KernelWork const& work) {
 
 /// Memory may have been freed between the call and its execution: the pages are there still, but hold NaN.
 void run(CopyWork const& work) {
+    count(Counted::copy);
     auto const* from = work.staged ? work.staged->data() : static_cast<char const*>(work.from);
     std::size_t const from_pitch = work.staged ? work.width : work.from_pitch;
     for (std::size_t row = 0; row < work.height; ++row)
@@ -50,6 +53,7 @@ void run(CopyWork const& work) {
 }
 
 void run(FillWork const& work) {
+    count(Counted::fill);
     for (std::size_t row = 0; row < work.height; ++row) {
         char* const to = static_cast<char*>(work.to) + row * work.pitch;
         if (work.element_size == 1) {
