@@ -32,6 +32,7 @@ struct Source {
     static constexpr graph::BatchLayout layout{Of::layout.capacity, 1};
     static constexpr bool reuse = Of::reuse;
     static constexpr index_t reserved = Of::reserved;
+    static constexpr graph::Sizes usual_sizes = Of::usual_sizes;
 
     static constexpr graph::Roots write(graph::Builder& b) {
         graph::Roots roots = Of::write(b);

@@ -1,5 +1,5 @@
 /// @file
-/// From a written graph to constant tables: runs the passes and freezes what they found into arrays of exactly their size.
+/// From a written graph to constant tables: runs the passes and freezes what they found into arrays.
 #pragma once
 
 #include <tenon/graph/plan.hpp>
@@ -16,24 +16,42 @@ struct Roots {
 /// How many of each thing there are.
 struct Sizes {
     int nodes = 0, parameters = 0, states = 0, stages = 0, code = 0, operands = 0, buffers = 0;
+
+    [[nodiscard]] constexpr bool fits(Sizes const& room) const {
+        return nodes <= room.nodes && parameters <= room.parameters && states <= room.states && stages <= room.stages && code <= room.code &&
+               operands <= room.operands && buffers <= room.buffers;
+    }
 };
 
-/// A compiled graph as constants. Every array has at least one element, because C++ wants it so; `sizes` counts.
-template <Sizes S>
+/// The room that the tables of a network with so many nodes and parameters usually need. The passes run a second time where it is
+/// too small; what is too large costs little.
+[[nodiscard]] constexpr Sizes usual_sizes(int forward_nodes, int parameters, bool training) {
+    int const nodes = training ? forward_nodes * 5 / 2 + parameters * 14 + 64 : forward_nodes + 16;
+    return {.nodes = nodes,
+            .parameters = parameters,
+            .states = training ? parameters : 0,
+            .stages = (training ? 2 * parameters : 0) + forward_nodes / 3 + 8,
+            .code = nodes * 8 / 5 + 32,
+            .operands = nodes * 3 / 4 + 16,
+            .buffers = (training ? 4 : 2) * parameters + forward_nodes / 3 + 24};
+}
+
+/// A compiled graph as constants, in arrays with room for at least as much as `sizes` says there is.
+template <Sizes Room>
 struct Tables {
-    static constexpr Sizes sizes = S;
     template <class T, int N>
     using Array = std::array<T, static_cast<std::size_t>(N < 1 ? 1 : N)>;
 
-    Array<Node, S.nodes> nodes{};
-    Array<Parameter, S.parameters> parameters{};
-    Array<State, S.states> states{};
-    Array<Stage, S.stages> stages{};
-    Array<std::uint64_t, S.code> code{};
-    Array<Operand, S.operands> operands{};
-    Array<Buffer, S.buffers> buffers{};
-    Array<index_t, S.nodes> offset{}; ///< of each node's bytes in the arena, or -1
-    Array<bool, S.nodes> stored{};
+    Sizes sizes{};
+    Array<Node, Room.nodes> nodes{};
+    Array<Parameter, Room.parameters> parameters{};
+    Array<State, Room.states> states{};
+    Array<Stage, Room.stages> stages{};
+    Array<std::uint64_t, Room.code> code{};
+    Array<Operand, Room.operands> operands{};
+    Array<Buffer, Room.buffers> buffers{};
+    Array<index_t, Room.nodes> offset{}; ///< of each node's bytes in the arena, or -1
+    Array<bool, Room.nodes> stored{};
     Memory memory{};
     int output = -1, loss = -1, random_sources = 0;
     Verdict verdict{};
@@ -67,22 +85,19 @@ constexpr Compilation run_passes() {
     return c;
 }
 
-template <class Source>
-constexpr Sizes measure() {
-    Compilation const c = run_passes<Source>();
-    return {c.builder.size(), static_cast<int>(c.builder.parameters.size()), static_cast<int>(c.builder.states.size()), static_cast<int>(c.fused.stages.size()),
-            static_cast<int>(c.fused.code.size()), static_cast<int>(c.fused.operands.size()), static_cast<int>(c.plan.buffers.size())};
-}
-
 template <class Array, class Vector>
 constexpr void copy(Array& to, Vector const& from) {
     for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
 }
 
-template <class Source, Sizes S>
-constexpr Tables<S> freeze() {
+/// Runs the passes. Where `Room` is too small for what they find, the result has its sizes and nothing else.
+template <class Source, Sizes Room>
+constexpr Tables<Room> freeze() {
     Compilation const c = run_passes<Source>();
-    Tables<S> t;
+    Tables<Room> t;
+    t.sizes = {c.builder.size(), static_cast<int>(c.builder.parameters.size()), static_cast<int>(c.builder.states.size()), static_cast<int>(c.fused.stages.size()),
+               static_cast<int>(c.fused.code.size()), static_cast<int>(c.fused.operands.size()), static_cast<int>(c.plan.buffers.size())};
+    if (!t.sizes.fits(Room)) return t;
     t.verdict = c.builder.verdict;
     copy(t.nodes, c.builder.nodes);
     copy(t.parameters, c.builder.parameters);
@@ -100,13 +115,30 @@ constexpr Tables<S> freeze() {
     return t;
 }
 
+/// The tables that the first run of the passes found or, where its room was too small, those of a second one.
+template <class Source>
+struct Frozen {
+    static constexpr Sizes guess = [] {
+        if constexpr (requires { Source::usual_sizes; }) return Source::usual_sizes;
+        else return usual_sizes(48, 8, true);
+    }();
+    static constexpr auto first = freeze<Source, guess>();
+    template <Sizes Found>
+    static constexpr auto again = freeze<Source, Found>();
+
+    static constexpr auto const& find() {
+        if constexpr (first.sizes.fits(guess)) return first;
+        else return again<first.sizes>;
+    }
+};
+
 } // namespace detail
 
 /// The compiled form of what `Source` writes.
 template <class Source>
 struct Compiled {
     static constexpr auto layout = Source::layout;
-    static constexpr auto tables = detail::freeze<Source, detail::measure<Source>()>();
+    static constexpr auto const& tables = detail::Frozen<Source>::find();
 };
 
 /// The node that anchors stage S of the compiled graph C.

@@ -35,16 +35,16 @@ struct Stage {
     static constexpr int max_steps = 192, max_operands = 48;
 
     int anchor = -1;                                  ///< node; -1: pointwise work only
-    std::array<int, max_companions> companion{-1, -1}; ///< further results of the anchor's family
+    int companion[max_companions]{-1, -1};             ///< further results of the anchor's family
     int pool = -1;                                    ///< phase 1: a plane-wise anchor that follows on the tile
-    std::array<int, max_companions> pool_companion{-1, -1};
-    std::array<Phase, 2> phase{};
+    int pool_companion[max_companions]{-1, -1};
+    Phase phase[2]{};
     int phases = 1;
     int layer = -1;
     int steps = 0, operands = 0; ///< what the pointwise nodes that joined take, at most
 
     /// The stage's operands in Fused::operands: phases are emitted last to first, because the last ones say what they need.
-    [[nodiscard]] constexpr int operand_begin() const { return phase[static_cast<std::size_t>(phases - 1)].operand_begin; }
+    [[nodiscard]] constexpr int operand_begin() const { return phase[phases - 1].operand_begin; }
     [[nodiscard]] constexpr int operand_end() const { return phase[0].operand_end; }
 };
 
@@ -68,17 +68,30 @@ namespace detail {
 
 class Fuser {
 public:
-    constexpr Fuser(Builder const& graph, std::vector<int> const& outputs) : b{graph}, live(graph.nodes.size(), 0), phase_of(graph.nodes.size(), 0), reads_parameter(graph.nodes.size(), 0), steps_again(graph.nodes.size(), 1), operands_again(graph.nodes.size(), 1), mark(graph.nodes.size(), -1), value_of(graph.nodes.size(), -1) {
+    constexpr Fuser(Builder const& graph, std::vector<int> const& outputs) : b{graph}, nodes{graph.nodes.data()}, count{graph.size()} {
         fused.home.assign(b.nodes.size(), -1);
         fused.stored.assign(b.nodes.size(), 0);
         fused.last_reader.assign(b.nodes.size(), -1);
+        home = fused.home.data(), stored = fused.stored.data(), last_reader = fused.last_reader.data();
+        fused.stages.reserve(b.nodes.size()), fused.code.reserve(2 * b.nodes.size()), fused.operands.reserve(2 * b.nodes.size());
+        memory.assign(per_node * b.nodes.size(), 0);
+        int* next = memory.data();
+        for (int** table : {&owner, &live, &phase_of, &reads_parameter, &steps_again, &operands_again, &mark, &value_of, &last_use, &next_in_stage, &needed}) {
+            *table = next;
+            next += count;
+        }
+        for (int id = 0; id < count; ++id) {
+            owner[id] = nodes[id].op->kind == Kind::view ? owner[nodes[id].input[0]] : id;
+            steps_again[id] = operands_again[id] = 1;
+            last_use[id] = next_in_stage[id] = -1;
+        }
         find_live(outputs);
         find_homes();
-        for (int output : outputs) store(storage(b, output));
-        for (int id = 0; id < b.size(); ++id)
-            if (live[at(id)] != 0 && b[id].op->kind == Kind::anchor)
-                for (int input : b[id].input)
-                    if (input >= 0 && !takes_from_tile(id, input)) read(storage(b, input), fused.home[at(id)]);
+        for (int output : outputs) store(owner[output]);
+        for (int id = 0; id < count; ++id)
+            if (live[id] != 0 && nodes[id].op->kind == Kind::anchor)
+                for (int input : nodes[id].input)
+                    if (input >= 0 && !takes_from_tile(id, input)) read(owner[input], home[id]);
         place_writes();
         for (int stage = static_cast<int>(fused.stages.size()) - 1; stage >= 0; --stage) emit(stage);
         drop_idle_stages();
@@ -87,31 +100,57 @@ public:
     Fused fused;
 
 private:
+    static constexpr std::size_t per_node = 11;
+    /// A program's operands are numbered in six bits.
+    static constexpr int most_operands = 64;
+
+    /// The first and the last of a stage's nodes that are linked by next_in_stage.
+    struct Chain {
+        int first = -1, last = -1;
+    };
+
     Builder const& b;
-    std::vector<char> live;
-    std::vector<int> phase_of;
-    std::vector<char> reads_parameter;   ///< would computing the node again read a parameter or state that may have changed?
-    std::vector<int> steps_again, operands_again; ///< what computing the node again takes, at most
-    std::vector<int> mark, value_of;     ///< per program: last program that needs the node, and its value's number there
-    std::vector<int> loaded;             ///< per program: the value's number of each operand that was loaded, or -1
-    std::vector<std::vector<int>> roots; ///< of each stage: assignments that end there
-    std::vector<std::vector<int>> kept;  ///< of each stage: nodes of it that must be stored
+    Node const* nodes;
+    int count;
+    std::vector<int> memory; ///< of the tables below. They are plain pointers because each access to a vector is a call, which
+                             ///< compilers carry out by the thousand.
+    int *home = nullptr, *last_reader = nullptr; ///< of `fused`
+    char* stored = nullptr;
+    int* owner = nullptr;            ///< the node whose bytes this one names, behind reshapes
+    int* live = nullptr;             ///< does something that is asked for depend on the node?
+    int* phase_of = nullptr;
+    int* reads_parameter = nullptr;  ///< would computing the node again read a parameter or state that may have changed?
+    int *steps_again = nullptr, *operands_again = nullptr; ///< what computing the node again takes, at most
+    int *mark = nullptr, *value_of = nullptr; ///< per program: last program that needs the node, and its value's number there
+    int* last_use = nullptr;         ///< of parameters and states: the last stage that reads them
+    int* next_in_stage = nullptr;    ///< the next node of the stage's chain
+    int* needed = nullptr;           ///< per program: the nodes that it computes
+    int needed_count = 0;
+    int loaded[most_operands]{};     ///< per program: the value's number of each operand that was loaded, or -1
+    std::vector<Chain> roots;        ///< of each stage: assignments that end there
+    std::vector<Chain> kept;         ///< of each stage: nodes of it that must be stored
     int program = 0;
 
     [[nodiscard]] static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+    constexpr void link(Chain& chain, int id) {
+        if (chain.last < 0) chain.first = id;
+        else next_in_stage[chain.last] = id;
+        chain.last = id;
+    }
+
     /// Does anchor `id` follow in the stage that makes `input`? Then the tile hands the values over and no memory is needed.
     [[nodiscard]] constexpr bool takes_from_tile(int id, int input) const {
-        return phase_of[at(id)] == 1 && fused.home[at(storage(b, input))] == fused.home[at(id)];
+        return phase_of[id] == 1 && home[owner[input]] == home[id];
     }
 
     constexpr void find_live(std::vector<int> const& outputs) {
-        for (int output : outputs) live[at(output)] = 1;
-        for (int id = b.size() - 1; id >= 0; --id) {
-            if (b[id].op->kind == Kind::assign) live[at(id)] = 1;
-            if (live[at(id)] == 0) continue;
-            for (int input : b[id].input)
-                if (input >= 0) live[at(input)] = 1;
+        for (int output : outputs) live[output] = 1;
+        for (int id = count - 1; id >= 0; --id) {
+            if (nodes[id].op->kind == Kind::assign) live[id] = 1;
+            if (live[id] == 0) continue;
+            for (int input : nodes[id].input)
+                if (input >= 0) live[input] = 1;
         }
     }
 
@@ -129,27 +168,26 @@ private:
     }
 
     constexpr void find_homes() {
-        std::vector<int> last_use(b.nodes.size(), -1); // of parameters and states: the last stage that reads them
-        for (int id = 0; id < b.size(); ++id) {
-            if (live[at(id)] == 0) continue;
-            Node const& node = b[id];
+        for (int id = 0; id < count; ++id) {
+            if (live[id] == 0) continue;
+            Node const& node = nodes[id];
             switch (node.op->kind) {
             case Kind::anchor: place_anchor(id); break;
-            case Kind::pointwise: place_pointwise(id, last_use); break;
+            case Kind::pointwise: place_pointwise(id); break;
             case Kind::assign: place_assigned(node); break;
-            case Kind::view: fused.home[at(id)] = fused.home[at(node.input[0])]; break;
+            case Kind::view: home[id] = home[node.input[0]]; break;
             default: break;
             }
-            if (node.is(parameter_op) || node.is(state_op)) reads_parameter[at(id)] = 1;
+            if (node.is(parameter_op) || node.is(state_op)) reads_parameter[id] = 1;
             if (node.op->kind == Kind::view || node.op->kind == Kind::pointwise)
                 for (int input : node.input)
-                    if (input >= 0 && reads_parameter[at(input)] != 0 && !can_store(input)) reads_parameter[at(id)] = 1;
+                    if (input >= 0 && reads_parameter[input] != 0 && !can_store(input)) reads_parameter[id] = 1;
             count_again(id);
             if (node.op->kind == Kind::anchor || node.op->kind == Kind::pointwise)
                 for (int input : node.input) {
                     if (input < 0) continue;
-                    int& last = last_use[at(storage(b, input))];
-                    if (fused.home[at(id)] > last) last = fused.home[at(id)];
+                    int& last = last_use[owner[input]];
+                    if (home[id] > last) last = home[id];
                 }
         }
         kept.resize(fused.stages.size());
@@ -160,54 +198,54 @@ private:
 
     /// What computing the node again takes, if its inputs come from memory or are computed again in their turn.
     constexpr void count_again(int id) {
-        Node const& node = b[id];
-        if (node.is(constant_op)) operands_again[at(id)] = 0;
+        Node const& node = nodes[id];
+        if (node.is(constant_op)) operands_again[id] = 0;
         if (node.op->kind != Kind::pointwise) return;
-        operands_again[at(id)] = 0;
+        operands_again[id] = 0;
         for (int input : node.input)
             if (input >= 0) {
-                steps_again[at(id)] += steps_elsewhere(storage(b, input));
-                operands_again[at(id)] += operands_elsewhere(storage(b, input));
+                steps_again[id] += steps_elsewhere(owner[input]);
+                operands_again[id] += operands_elsewhere(owner[input]);
             }
     }
     /// What another stage needs to have the value: a load, or computing it again.
-    [[nodiscard]] constexpr int steps_elsewhere(int id) const { return can_store(id) ? 1 : steps_again[at(id)]; }
-    [[nodiscard]] constexpr int operands_elsewhere(int id) const { return can_store(id) ? 1 : operands_again[at(id)]; }
+    [[nodiscard]] constexpr int steps_elsewhere(int id) const { return can_store(id) ? 1 : steps_again[id]; }
+    [[nodiscard]] constexpr int operands_elsewhere(int id) const { return can_store(id) ? 1 : operands_again[id]; }
 
     /// Is this a node that gets memory when another stage wants it?
     [[nodiscard]] constexpr bool can_store(int id) const {
-        Node const& node = b[id];
-        return node.op->kind == Kind::anchor || (node.op->kind == Kind::pointwise && fused.home[at(id)] >= 0 &&
-                                                 (node.boundary || reads_parameter[at(id)] != 0 || steps_again[at(id)] > max_steps_again));
+        Node const& node = nodes[id];
+        return node.op->kind == Kind::anchor || (node.op->kind == Kind::pointwise && home[id] >= 0 &&
+                                                 (node.boundary || reads_parameter[id] != 0 || steps_again[id] > max_steps_again));
     }
 
     constexpr void place_anchor(int id) {
-        Node const& node = b[id];
+        Node const& node = nodes[id];
         for (int input : node.input) // a value that is free to compute anywhere needs a place now
-            if (input >= 0) give_home(storage(b, input));
-        int const before = fused.home[at(storage(b, node.input[0]))];
+            if (input >= 0) give_home(owner[input]);
+        int const before = home[owner[node.input[0]]];
         if (node.op->family != 0 && join_family(id)) return;
         if (node.op->takes_planes && before >= 0) {
             Stage& stage = fused.stages[at(before)];
-            Node const& input = b[node.input[0]];
-            if (stage.anchor >= 0 && b[stage.anchor].op->makes_planes && stage.phases == 1 && input.shape == stage.phase[0].shape && input.batched) {
+            Node const& input = nodes[node.input[0]];
+            if (stage.anchor >= 0 && nodes[stage.anchor].op->makes_planes && stage.phases == 1 && input.shape == stage.phase[0].shape && input.batched) {
                 stage.pool = id;
                 stage.phases = 2;
                 stage.phase[1].result = id;
                 stage.phase[1].shape = node.shape;
                 stage.phase[1].batched = node.batched;
-                fused.home[at(id)] = before;
-                phase_of[at(id)] = 1;
+                home[id] = before;
+                phase_of[id] = 1;
                 return;
             }
         }
-        fused.home[at(id)] = new_stage(id, node.layer, node.shape, node.batched);
+        home[id] = new_stage(id, node.layer, node.shape, node.batched);
     }
 
     /// Does a stage compute an operation of the same family from the same inputs? Then this is one more result of it.
     constexpr bool join_family(int id) {
-        Node const& node = b[id];
-        auto const joins = [&](int other) { return other >= 0 && b[other].op->family == node.op->family && b[other].input == node.input && b[other].attribute == node.attribute; };
+        Node const& node = nodes[id];
+        auto const joins = [&](int other) { return other >= 0 && nodes[other].op->family == node.op->family && nodes[other].same_arguments(node); };
         for (int s = static_cast<int>(fused.stages.size()) - 1; s >= 0; --s) {
             Stage& stage = fused.stages[at(s)];
             bool const with_pool = joins(stage.pool);
@@ -215,68 +253,72 @@ private:
             for (int& companion : with_pool ? stage.pool_companion : stage.companion) {
                 if (companion >= 0) continue;
                 companion = id;
-                fused.home[at(id)] = s;
-                phase_of[at(id)] = with_pool ? 1 : 0;
+                home[id] = s;
+                phase_of[id] = with_pool ? 1 : 0;
                 return true;
             }
         }
         return false;
     }
 
-    constexpr void place_pointwise(int id, std::vector<int> const& last_use) {
-        Node const& node = b[id];
-        int home = -1;
+    constexpr void place_pointwise(int id) {
+        Node const& node = nodes[id];
+        int stage = -1; // the last that makes an input
         bool parameters = false;
         for (int input : node.input) {
             if (input < 0) continue;
-            int const owner = storage(b, input);
-            if (fused.home[at(owner)] > home) home = fused.home[at(owner)];
-            parameters = parameters || reads_parameter[at(owner)] != 0;
+            int const from = owner[input];
+            if (home[from] > stage) stage = home[from];
+            parameters = parameters || reads_parameter[from] != 0;
         }
         // Made of numbers only, or the part of an update that no gradient has entered: computed wherever it is used.
-        if (home < 0 && (!parameters || node.update >= 0)) return;
+        if (stage < 0 && (!parameters || node.update >= 0)) return;
         if (node.update >= 0) { // must not change a parameter that a later stage, or this stage's own anchor, reads
             int const target = b.parameters[at(node.update)].node;
-            if (home >= 0 && (last_use[at(target)] > home || anchor_reads(home, target))) home = -1;
+            if (stage >= 0 && (last_use[target] > stage || anchor_reads(stage, target))) stage = -1;
         }
-        if (home >= 0 && join(id, home)) return;
+        if (stage >= 0 && join(id, stage)) return;
         int const last = static_cast<int>(fused.stages.size()) - 1;
-        if (last > home && last >= 0 && fused.stages[at(last)].anchor < 0 && node.update < 0 && join(id, last)) return;
-        fused.home[at(id)] = new_stage(-1, node.layer, node.shape, node.batched);
+        if (last > stage && last >= 0 && fused.stages[at(last)].anchor < 0 && node.update < 0 && join(id, last)) return;
+        home[id] = new_stage(-1, node.layer, node.shape, node.batched);
     }
 
     [[nodiscard]] constexpr bool anchor_reads(int stage, int target) const {
         int const anchor = fused.stages[at(stage)].anchor;
         if (anchor < 0) return false;
-        for (int input : b[anchor].input)
-            if (input >= 0 && storage(b, input) == target) return true;
+        for (int input : nodes[anchor].input)
+            if (input >= 0 && owner[input] == target) return true;
         return false;
     }
 
     /// Can the node be computed in one of the stage's phases? Its inputs there must lie in that very phase. Under another shape
     /// of as many elements it can, if every input has as many or is a single number.
-    constexpr bool join(int id, int home) {
-        Node const& node = b[id];
-        Stage& stage = fused.stages[at(home)];
-        if (stage.anchor >= 0 && !b[stage.anchor].op->tiles) return false;
+    constexpr bool join(int id, int s) {
+        Node const& node = nodes[id];
+        Stage& stage = fused.stages[at(s)];
+        if (stage.anchor >= 0 && !nodes[stage.anchor].op->tiles) return false;
+        index_t const elements = node.shape.count();
         for (int p = stage.phases - 1; p >= 0; --p) {
-            Phase const& phase = stage.phase[at(p)];
-            if (node.batched != phase.batched || node.shape.count() != phase.shape.count()) continue;
+            Phase const& phase = stage.phase[p];
+            if (node.batched != phase.batched || elements != phase.shape.count()) continue;
             bool const same_shape = node.shape == phase.shape;
             bool fits = true;
             int steps = 2, operands = 1; // of the node, and of storing it
             for (int input : node.input) {
                 if (input < 0) continue;
-                int const owner = storage(b, input);
-                if (fused.home[at(owner)] == home && phase_of[at(owner)] != p) fits = false;
-                if (fused.home[at(owner)] != home) steps += steps_elsewhere(owner), operands += operands_elsewhere(owner);
-                index_t const count = b.shape(input).count();
-                if (!same_shape && count != 1 && count != phase.shape.count()) fits = false;
-                if (b[owner].shape != b.shape(input) && fused.home[at(owner)] == home && count != phase.shape.count()) fits = false;
+                int const from = owner[input];
+                bool const made_here = home[from] == s;
+                if (made_here && phase_of[from] != p) fits = false;
+                if (!made_here) steps += steps_elsewhere(from), operands += operands_elsewhere(from);
+                bool const reshaped = made_here && from != input;
+                if (same_shape && !reshaped) continue;
+                index_t const of_input = nodes[input].shape.count();
+                if (!same_shape && of_input != 1 && of_input != elements) fits = false;
+                if (reshaped && of_input != elements && nodes[from].shape != nodes[input].shape) fits = false;
             }
             if (!fits || stage.steps + steps > Stage::max_steps || stage.operands + operands > Stage::max_operands) continue;
-            fused.home[at(id)] = home;
-            phase_of[at(id)] = p;
+            home[id] = s;
+            phase_of[id] = p;
             stage.steps += steps;
             stage.operands += operands;
             return true;
@@ -285,79 +327,83 @@ private:
     }
 
     constexpr void give_home(int id) {
-        if (b[id].op->kind != Kind::pointwise || fused.home[at(id)] >= 0) return;
-        fused.home[at(id)] = new_stage(-1, b[id].layer, b[id].shape, b[id].batched);
+        if (nodes[id].op->kind != Kind::pointwise || home[id] >= 0) return;
+        home[id] = new_stage(-1, nodes[id].layer, nodes[id].shape, nodes[id].batched);
     }
 
-    constexpr void place_assigned(Node const& node) { give_home(storage(b, node.input[1])); }
+    constexpr void place_assigned(Node const& node) { give_home(owner[node.input[1]]); }
 
     // --- where parameters and states are written
 
     /// An assignment ends the stage that computes its value, unless somebody reads the old value there or later: then a stage of
     /// its own at the end writes it. Plain copies come first, because they read what others write.
     constexpr void place_writes() {
-        std::vector<int> last = last_reading_stages();
+        find_last_reads();
         roots.resize(fused.stages.size());
         for (bool const copies : {true, false})
-            for (int id = 0; id < b.size(); ++id) {
-                if (live[at(id)] == 0 || b[id].op->kind != Kind::assign) continue;
-                int const target = b[id].input[0], value = storage(b, b[id].input[1]);
-                int stage = fused.home[at(value)];
+            for (int id = 0; id < count; ++id) {
+                if (live[id] == 0 || nodes[id].op->kind != Kind::assign) continue;
+                int const target = nodes[id].input[0], value = owner[nodes[id].input[1]];
+                int stage = home[value];
                 if (copies != (stage < 0)) continue;
-                if (stage < 0 || last[at(target)] > stage || anchor_reads(stage, target)) {
-                    stage = new_stage(-1, b[id].layer, b[value].shape, false);
+                if (stage < 0 || last_use[target] > stage || anchor_reads(stage, target)) {
+                    stage = new_stage(-1, nodes[id].layer, nodes[value].shape, false);
                     roots.resize(fused.stages.size());
                     kept.resize(fused.stages.size());
                 }
-                if (copies) last[at(value)] = stage;
-                roots[at(stage)].push_back(id);
+                if (copies) last_use[value] = stage;
+                link(roots[at(stage)], id);
             }
     }
 
-    /// Of each parameter and state the last stage that reads it, itself or to compute something again.
-    [[nodiscard]] constexpr std::vector<int> last_reading_stages() const {
-        std::vector<int> last(b.nodes.size(), -1);
-        std::vector<std::vector<int>> homeless(b.nodes.size()); // of values that every stage computes for itself: what they read
-        for (int id = 0; id < b.size(); ++id) {
-            Kind const kind = b[id].op->kind;
-            if (live[at(id)] == 0 || (kind != Kind::anchor && kind != Kind::pointwise)) continue;
-            int const home = fused.home[at(id)];
-            auto const reads = [&](int source) {
-                if (home < 0) homeless[at(id)].push_back(source);
-                else if (home > last[at(source)]) last[at(source)] = home;
-            };
-            for (int input : b[id].input) {
-                if (input < 0) continue;
-                int const owner = storage(b, input);
-                if (b[owner].is(parameter_op) || b[owner].is(state_op)) reads(owner);
-                for (int source : homeless[at(owner)]) reads(source);
+    /// Finds of each parameter and state the last stage that reads it, itself or to compute something again.
+    constexpr void find_last_reads() {
+        for (int id = 0; id < count; ++id) last_use[id] = -1;
+        for (int id = 0; id < count; ++id) {
+            Kind const kind = nodes[id].op->kind;
+            if (live[id] == 0 || home[id] < 0 || (kind != Kind::anchor && kind != Kind::pointwise)) continue;
+            ++program;
+            needed[0] = id;
+            needed_count = 1;
+            while (needed_count > 0) {
+                int const reader = needed[--needed_count];
+                for (int input : nodes[reader].input) {
+                    if (input < 0) continue;
+                    int const from = owner[input];
+                    Op const& op = *nodes[from].op;
+                    if (op.id == parameter_op.id || op.id == state_op.id) {
+                        if (home[id] > last_use[from]) last_use[from] = home[id];
+                    } else if (op.kind == Kind::pointwise && home[from] < 0 && mark[from] != program) { // every stage computes it for itself
+                        mark[from] = program;
+                        needed[needed_count++] = from;
+                    }
+                }
             }
         }
-        return last;
     }
 
     // --- what must be stored, and the programs
 
     constexpr void store(int id) {
-        if (fused.stored[at(id)] != 0 || b[id].op->kind == Kind::source || b[id].op->kind == Kind::constant) return;
+        if (stored[id] != 0 || nodes[id].op->kind == Kind::source || nodes[id].op->kind == Kind::constant) return;
         give_home_late(id);
-        fused.stored[at(id)] = 1;
-        kept[at(fused.home[at(id)])].push_back(id);
+        stored[id] = 1;
+        link(kept[at(home[id])], id);
     }
     constexpr void give_home_late(int id) {
-        if (fused.home[at(id)] >= 0) return;
+        if (home[id] >= 0) return;
         give_home(id);
         kept.resize(fused.stages.size());
     }
     constexpr void read(int id, int stage) {
         store(id);
-        if (stage > fused.last_reader[at(id)]) fused.last_reader[at(id)] = stage;
+        if (stage > last_reader[id]) last_reader[id] = stage;
     }
 
     constexpr void emit(int s) {
         Stage stage = fused.stages[at(s)];
         for (int p = stage.phases - 1; p >= 0; --p) {
-            if (stage.anchor >= 0 && !b[stage.anchor].op->tiles) continue;
+            if (stage.anchor >= 0 && !nodes[stage.anchor].op->tiles) continue;
             ++program; // marks of another program no longer count
             emit_phase(s, stage, p);
         }
@@ -375,15 +421,15 @@ private:
             fused.stages[at(kept_stages++)] = stage;
         }
         fused.stages.resize(at(kept_stages));
-        for (std::vector<int>* stages : {&fused.home, &fused.last_reader})
-            for (int& s : *stages)
-                if (s >= 0) s = number[at(s)];
+        for (int* stage_of : {home, last_reader})
+            for (int id = 0; id < count; ++id)
+                if (stage_of[id] >= 0) stage_of[id] = number[at(stage_of[id])];
     }
 
     /// Appends the instruction for one node; returns the number of its value.
     template <class Append>
     constexpr int compute(int id, int s, int p, Phase const& phase, Append const& append) {
-        Node const& node = b[id];
+        Node const& node = nodes[id];
         if (id == phase.result) return append({Fn::load, 0, 0, 0, 0});
         if (node.is(constant_op)) return append({Fn::constant, 0, 0, 0, std::bit_cast<std::uint32_t>(node.value)});
         if (!computed_here(id, s, p)) { // what an assignment copies
@@ -393,72 +439,71 @@ private:
         if (node.fn() == Fn::random) {
             read(node.input[0], s);
             Dims const elements = node.shape.count() == phase.shape.count() ? phase.shape : node.shape; // the same numbers under either shape
-            fused.operands.push_back({node.input[0], elements, node.batched, Dtype::random_source});
-            loaded.push_back(-1);
-            return append({Fn::random, 0, 0, 0, static_cast<std::uint32_t>(loaded.size() - 1)});
+            return append({Fn::random, 0, 0, 0, new_operand(phase, {node.input[0], elements, node.batched, Dtype::random_source})});
         }
         std::uint8_t argument[3]{};
-        for (std::size_t i = 0; i < 3; ++i) {
+        for (int i = 0; i < 3; ++i) {
             if (node.input[i] < 0) continue;
-            int const owner = storage(b, node.input[i]);
-            if (b[owner].is(constant_op) || computed_here(owner, s, p)) {
-                argument[i] = value_number(owner);
+            int const from = owner[node.input[i]];
+            if (mark[from] == program) { // needed, so computed here
+                argument[i] = value_number(from);
                 continue;
             }
-            read(owner, s);
-            std::uint32_t const from = operand(phase, owner, b[node.input[i]].shape);
-            if (loaded[from] < 0) loaded[from] = append({Fn::load, 0, 0, 0, from});
-            argument[i] = static_cast<std::uint8_t>(loaded[from]);
+            read(from, s);
+            std::uint32_t const place = operand(phase, from, nodes[node.input[i]].shape);
+            if (loaded[place] < 0) loaded[place] = append({Fn::load, 0, 0, 0, place});
+            argument[i] = static_cast<std::uint8_t>(loaded[place]);
         }
         return append({node.fn(), argument[0], argument[1], argument[2], 0});
     }
 
     constexpr void emit_phase(int s, Stage& stage, int p) {
-        Phase& phase = stage.phase[at(p)];
+        Phase& phase = stage.phase[p];
         // Everything that this program computes: what is asked of it, and the inputs of that which are computed here.
-        std::vector<int> needed;
+        needed_count = 0;
         auto const need = [&](int id) {
-            if (mark[at(id)] == program) return;
-            mark[at(id)] = program;
-            value_of[at(id)] = -1;
-            needed.push_back(id);
+            if (mark[id] == program) return;
+            mark[id] = program;
+            value_of[id] = -1;
+            needed[needed_count++] = id;
         };
         bool const leads_on = p == 0 && stage.pool >= 0;
-        if (leads_on) need(storage(b, b[stage.pool].input[0]));
-        for (int id : kept[at(s)])
-            if (phase_of[at(id)] == p && !is_companion(stage, id)) need(id);
-        for (int assign : roots[at(s)])
-            if (writes_in(assign, s, p)) need(storage(b, b[assign].input[1]));
-        for (std::size_t i = 0; i < needed.size(); ++i)
-            if (needed[i] != phase.result && computed_here(needed[i], s, p))
-                for (int input : b[needed[i]].input)
+        if (leads_on) need(owner[nodes[stage.pool].input[0]]);
+        for (int id = kept[at(s)].first; id >= 0; id = next_in_stage[id])
+            if (phase_of[id] == p && !is_companion(stage, id)) need(id);
+        for (int assign = roots[at(s)].first; assign >= 0; assign = next_in_stage[assign])
+            if (writes_in(assign, s, p)) need(owner[nodes[assign].input[1]]);
+        for (int i = 0; i < needed_count; ++i)
+            if (int const id = needed[i]; id != phase.result && computed_here(id, s, p))
+                for (int input : nodes[id].input)
                     if (input >= 0) {
-                        int const owner = storage(b, input);
-                        if (b[owner].is(constant_op) || computed_here(owner, s, p)) need(owner);
+                        int const from = owner[input];
+                        if (mark[from] != program && (nodes[from].is(constant_op) || computed_here(from, s, p))) need(from);
                     }
-        std::sort(needed.begin(), needed.end());
+        for (int i = 1; i < needed_count; ++i) { // into the order of the graph; there are few, and almost in order
+            int const id = needed[i];
+            int k = i;
+            for (; k > 0 && needed[k - 1] > id; --k) needed[k] = needed[k - 1];
+            needed[k] = id;
+        }
 
         phase.code_begin = static_cast<int>(fused.code.size());
         phase.operand_begin = static_cast<int>(fused.operands.size());
-        loaded.clear();
-        if (phase.result >= 0) {
-            fused.operands.push_back({-1, phase.shape, phase.batched, Dtype::f32});
-            loaded.push_back(-1);
-        }
-        int count = 0;
+        if (phase.result >= 0) (void)new_operand(phase, {-1, phase.shape, phase.batched, Dtype::f32});
+        int appended = 0;
         auto const append = [&](Instruction instruction) {
             fused.code.push_back(instruction.encode());
-            return count++;
+            return appended++;
         };
-        for (int id : needed) value_of[at(id)] = compute(id, s, p, phase, append);
-        if (leads_on) append({Fn::store, value_number(storage(b, b[stage.pool].input[0])), 0, 0, 0});
+        for (int i = 0; i < needed_count; ++i) value_of[needed[i]] = compute(needed[i], s, p, phase, append);
+        if (leads_on) append({Fn::store, value_number(owner[nodes[stage.pool].input[0]]), 0, 0, 0});
         phase.to_tile = leads_on;
-        for (int id : kept[at(s)])
-            if (phase_of[at(id)] == p && !is_companion(stage, id))
-                append({Fn::store, value_number(id), 0, 0, operand(phase, id, b[id].shape)});
-        for (int assign : roots[at(s)]) {
-            int const owner = storage(b, b[assign].input[1]);
-            if (writes_in(assign, s, p)) append({Fn::store, value_number(owner), 0, 0, operand(phase, b[assign].input[0], b[owner].shape)});
+        for (int id = kept[at(s)].first; id >= 0; id = next_in_stage[id])
+            if (phase_of[id] == p && !is_companion(stage, id))
+                append({Fn::store, value_number(id), 0, 0, operand(phase, id, nodes[id].shape)});
+        for (int assign = roots[at(s)].first; assign >= 0; assign = next_in_stage[assign]) {
+            int const value = owner[nodes[assign].input[1]];
+            if (writes_in(assign, s, p)) append({Fn::store, value_number(value), 0, 0, operand(phase, nodes[assign].input[0], nodes[value].shape)});
         }
         phase.code_end = static_cast<int>(fused.code.size());
         phase.operand_end = static_cast<int>(fused.operands.size());
@@ -466,8 +511,8 @@ private:
 
     /// Does the assignment belong to phase p of stage s?
     [[nodiscard]] constexpr bool writes_in(int assign, int s, int p) const {
-        int const value = storage(b, b[assign].input[1]);
-        return p == (fused.home[at(value)] == s ? phase_of[at(value)] : 0);
+        int const value = owner[nodes[assign].input[1]];
+        return p == (home[value] == s ? phase_of[value] : 0);
     }
 
     [[nodiscard]] static constexpr bool is_companion(Stage const& stage, int id) {
@@ -478,26 +523,32 @@ private:
         return false;
     }
 
-    [[nodiscard]] constexpr std::uint8_t value_number(int id) const { return static_cast<std::uint8_t>(value_of[at(id)]); }
+    [[nodiscard]] constexpr std::uint8_t value_number(int id) const { return static_cast<std::uint8_t>(value_of[id]); }
 
     /// Is the node computed by the program of stage s, phase p (rather than loaded)?
     [[nodiscard]] constexpr bool computed_here(int id, int s, int p) const {
-        if (id == fused.stages[at(s)].phase[at(p)].result) return true;
-        if (b[id].op->kind != Kind::pointwise) return false;
-        if (fused.home[at(id)] == s) return phase_of[at(id)] == p;
-        if (fused.home[at(id)] > s) return true; // stored too late for this stage
-        return fused.home[at(id)] < 0 || (fused.stored[at(id)] == 0 && !can_store(id));
+        if (id == fused.stages[at(s)].phase[p].result) return true;
+        if (nodes[id].op->kind != Kind::pointwise) return false;
+        if (home[id] == s) return phase_of[id] == p;
+        if (home[id] > s) return true; // stored too late for this stage
+        return home[id] < 0 || (stored[id] == 0 && !can_store(id));
     }
 
     /// The number of an operand of this phase, which is appended if there is none yet.
-    constexpr std::uint32_t operand(Phase const& phase, int owner, Dims view) {
+    constexpr std::uint32_t operand(Phase const& phase, int node, Dims view) {
         if (view.count() == phase.shape.count()) view = phase.shape; // contiguous under either shape
-        for (int i = phase.operand_begin; i < static_cast<int>(fused.operands.size()); ++i)
-            if (fused.operands[at(i)].node == owner && fused.operands[at(i)].view == view && fused.operands[at(i)].dtype != Dtype::random_source)
-                return static_cast<std::uint32_t>(i - phase.operand_begin);
-        fused.operands.push_back({owner, view, b[owner].batched, b[owner].dtype});
-        loaded.push_back(-1);
-        return static_cast<std::uint32_t>(loaded.size() - 1);
+        Operand const* const operands = fused.operands.data() + phase.operand_begin;
+        int const existing = static_cast<int>(fused.operands.size()) - phase.operand_begin;
+        for (int i = 0; i < existing; ++i)
+            if (operands[i].node == node && operands[i].view == view && operands[i].dtype != Dtype::random_source)
+                return static_cast<std::uint32_t>(i);
+        return new_operand(phase, {node, view, nodes[node].batched, nodes[node].dtype});
+    }
+    constexpr std::uint32_t new_operand(Phase const& phase, Operand const& operand) {
+        int const number = static_cast<int>(fused.operands.size()) - phase.operand_begin;
+        fused.operands.push_back(operand);
+        loaded[number] = -1;
+        return static_cast<std::uint32_t>(number);
     }
 };
 

@@ -5,8 +5,6 @@
 #include <tenon/core/dims.hpp>
 #include <tenon/expr/instruction.hpp>
 
-#include <array>
-
 namespace tenon::graph {
 
 class Builder;
@@ -64,13 +62,23 @@ struct Op {
     }
 };
 
-/// One value of the graph.
+/// Ten numbers with which an operation says what it does.
+struct Attributes {
+    int number[10]{};
+
+    [[nodiscard]] constexpr int operator[](int i) const { return number[i]; }
+    [[nodiscard]] constexpr int& operator[](int i) { return number[i]; }
+    constexpr bool operator==(Attributes const&) const = default;
+};
+
+/// One value of the graph. (Arrays of the language: each access to a std::array is a call, which compilers carry out by the
+/// thousand when they evaluate the passes.)
 struct Node {
     static constexpr int max_inputs = 4;
 
     Op const* op = nullptr;
-    std::array<int, max_inputs> input{-1, -1, -1, -1};
-    std::array<int, 10> attribute{}; ///< what the operation's own spec says; pointwise: [0] is the Fn
+    int input[max_inputs]{-1, -1, -1, -1};
+    Attributes attribute{};          ///< what the operation's own spec says; pointwise: [0] is the Fn
     float value = 0;                 ///< of a constant
     Dims shape{};                    ///< of one sample, if batched; else of the whole
     bool batched = false;            ///< one for each sample of the batch
@@ -86,9 +94,15 @@ struct Node {
     /// Of the constant: 0 and -0 are two values, and NaN is the same value again.
     [[nodiscard]] constexpr std::uint32_t bits() const { return std::bit_cast<std::uint32_t>(value); }
 
+    [[nodiscard]] constexpr bool same_arguments(Node const& other) const {
+        for (int i = 0; i < max_inputs; ++i)
+            if (input[i] != other.input[i]) return false;
+        return attribute == other.attribute;
+    }
+
     [[nodiscard]] constexpr bool same_value(Node const& other) const {
-        return op->id == other.op->id && input == other.input && attribute == other.attribute && bits() == other.bits() &&
-               batched == other.batched && dtype == other.dtype && shape == other.shape;
+        return op->id == other.op->id && same_arguments(other) && bits() == other.bits() && batched == other.batched &&
+               dtype == other.dtype && shape == other.shape;
     }
 };
 

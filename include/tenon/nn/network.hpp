@@ -84,6 +84,7 @@ struct NetworkFacts {
         Verdict verdict;
         Dims input, output;
         index_t parameters = 0, flops = 0;
+        int nodes = 0, parameter_tensors = 0;
     };
 
     static constexpr Facts find_facts() {
@@ -94,6 +95,8 @@ struct NetworkFacts {
         if (y.id < 0) return found;
         found.input = b.shape(0);
         found.output = y.shape();
+        found.nodes = b.size();
+        found.parameter_tensors = static_cast<int>(b.parameters.size());
         for (graph::Parameter const& p : b.parameters) found.parameters += p.shape.count();
         for (graph::Node const& node : b.nodes) {
             graph::Node const* inputs[graph::Node::max_inputs]{};
@@ -105,12 +108,15 @@ struct NetworkFacts {
     }
 };
 
+template <auto... Layers>
+inline constexpr auto network_facts = NetworkFacts<Layers...>::find_facts();
+
 struct network_fits {};
 
 /// network_fits, or the network_check that fails for the first mistake.
 template <auto... Layers>
 constexpr auto find_network_check() {
-    constexpr Verdict v = NetworkFacts<Layers...>::find_facts().verdict;
+    constexpr Verdict v = network_facts<Layers...>.verdict;
     if constexpr (v.ok()) return std::type_identity<network_fits>{};
     else {
         constexpr bool at_input = v.depth == 0 || v.fault->at_input;
@@ -130,8 +136,7 @@ template <auto... Layers>
 struct Network : detail::NetworkFacts<Layers...>,
                  decltype(detail::find_network_check<Layers...>())::type { // a base, because its failure leaves Network usable: one error
 private:
-    using Known = detail::NetworkFacts<Layers...>;
-    static constexpr typename Known::Facts facts = Known::find_facts();
+    static constexpr auto const& facts = detail::network_facts<Layers...>;
 
 public:
     static constexpr bool valid = facts.verdict.ok();
@@ -150,6 +155,8 @@ public:
     }();
     /// Multiplications and additions of convolutions and matrix products for one sample, forward.
     static constexpr index_t forward_flops = facts.flops;
+    /// Nodes of the forward graph, and tensors of parameters.
+    static constexpr int forward_nodes = facts.nodes, parameter_tensors = facts.parameter_tensors;
 };
 
 } // namespace tenon

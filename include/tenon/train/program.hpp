@@ -14,6 +14,7 @@ struct TrainingSource {
     static constexpr graph::BatchLayout layout = Layout;
     static constexpr bool reuse = Reuse;
     static constexpr index_t reserved = 0;
+    static constexpr graph::Sizes usual_sizes = graph::usual_sizes(Net::forward_nodes, Net::parameter_tensors, true);
 
     static constexpr graph::Roots write(graph::Builder& b) {
         graph::Value const y = Net::write(b);
@@ -39,6 +40,7 @@ struct InferenceSource {
     static constexpr graph::BatchLayout layout = Layout;
     static constexpr bool reuse = true;
     static constexpr index_t reserved = Reserved;
+    static constexpr graph::Sizes usual_sizes = graph::usual_sizes(Net::forward_nodes, Net::parameter_tensors, false);
 
     static constexpr graph::Roots write(graph::Builder& b) {
         b.training = false;

@@ -15,7 +15,7 @@ struct Geometry {
     Size2d kernel, stride, padding, dilation;
     int groups = 1;
 
-    [[nodiscard]] constexpr std::array<int, 10> attributes() const {
+    [[nodiscard]] constexpr graph::Attributes attributes() const {
         return {kernel.height, kernel.width, stride.height, stride.width, padding.height, padding.width, dilation.height, dilation.width, groups};
     }
     [[nodiscard]] static constexpr Geometry of(graph::Node const& node) {
@@ -41,7 +41,7 @@ inline constexpr graph::Op input_gradient_op{.name = "conv2d_input_gradient", .k
 /// dweight from x, dy; summed over the batch
 inline constexpr graph::Op weight_gradient_op{.name = "conv2d_weight_gradient", .kind = graph::Kind::anchor, .flops = &weight_gradient_flops};
 
-constexpr graph::Value append(graph::Op const& op, graph::Value a, graph::Value b, Dims const& shape, bool batched, std::array<int, 10> const& attributes) {
+constexpr graph::Value append(graph::Op const& op, graph::Value a, graph::Value b, Dims const& shape, bool batched, graph::Attributes const& attributes) {
     graph::Node node{.op = &op};
     node.input[0] = a.id;
     node.input[1] = b.id;

@@ -42,8 +42,7 @@ struct CrossEntropy {
         int const label = b.source(graph::label_op, {}, true, 0, graph::Dtype::i32);
         int const weights = b.source(graph::setting_op, s, false, 0);
         int const settings = b.source(graph::setting_op, {cross_entropy::setting_count}, false, 1);
-        graph::Node node{.op = &cross_entropy::loss_op};
-        node.input = {logits.id, label, weights, settings};
+        graph::Node node{.op = &cross_entropy::loss_op, .input = {logits.id, label, weights, settings}};
         int const loss = b.add(node);
         node.op = &cross_entropy::gradient_op;
         node.shape = s;

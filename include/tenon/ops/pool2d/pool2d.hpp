@@ -13,7 +13,7 @@ namespace pool2d {
 struct Geometry {
     Size2d kernel, stride, padding;
 
-    [[nodiscard]] constexpr std::array<int, 10> attributes() const {
+    [[nodiscard]] constexpr graph::Attributes attributes() const {
         return {kernel.height, kernel.width, stride.height, stride.width, padding.height, padding.width};
     }
     [[nodiscard]] static constexpr Geometry of(graph::Node const& node) {
@@ -39,7 +39,7 @@ inline constexpr graph::Op average_op{.name = "avg_pool2d", .kind = graph::Kind:
 /// dx [C, H, W] from dy [C, OH, OW]
 inline constexpr graph::Op average_gradient_op{.name = "avg_pool2d_gradient", .kind = graph::Kind::anchor};
 
-constexpr graph::Value append(graph::Op const& op, graph::Value a, graph::Value b, Dims const& shape, std::array<int, 10> const& attributes, graph::Dtype dtype = graph::Dtype::f32) {
+constexpr graph::Value append(graph::Op const& op, graph::Value a, graph::Value b, Dims const& shape, graph::Attributes const& attributes, graph::Dtype dtype = graph::Dtype::f32) {
     graph::Node node{.op = &op};
     node.input[0] = a.id;
     node.input[1] = b.id;
