@@ -4,11 +4,12 @@
 //   nvcc -std=c++20 -O3 -arch=native -x cu -Iinclude examples/lenet.cpp -o lenet && ./lenet --device cuda
 //
 // Everything about a training step is settled when this file is compiled: every shape, every buffer's place in memory, every
-// kernel. `./lenet --explain` prints that plan.
+// kernel. `./lenet --explain` prints that plan. The batch belongs to it: -DBATCH=64 compiles the step for 64 samples.
 
 #include <tenon/tenon.hpp>
 #include <tenon/train/explain.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,11 +26,14 @@ using LeNet = Network<Input{1, 28, 28},
 
 static_assert(LeNet::parameters == 431'080);
 
+#if !defined(BATCH)
+#define BATCH 4
+#endif
+
 namespace {
 
 struct Arguments {
     std::string data;
-    int batch = 4;
     int epochs = 2;
     float lr = 0.001f;
     float momentum = 0.9f;
@@ -43,7 +47,6 @@ constexpr char const* help =
     "Trains LeNet on Fashion-MNIST (or MNIST) and tests it.\n"
     "\n"
     "  --data FOLDER    the four IDX files, plain or .gz; else $TENON_DATA, ./data and /usr/share/datasets/fashion-mnist\n"
-    "  --batch N        samples in a step: 4 or 64 (default 4)\n"
     "  --epochs N       passes over the training set (default 2)\n"
     "  --lr X           learning rate of SGD (default 0.001)\n"
     "  --momentum X     its momentum (default 0.9)\n"
@@ -81,7 +84,6 @@ Arguments parse(int count, char** words) {
         if (i + 1 == count) refuse("'" + option + "' is no option, or its value is missing");
         char const* const value = words[++i];
         if (option == "--data") a.data = value;
-        else if (option == "--batch") a.batch = static_cast<int>(number("--batch", value, 1, 1e6));
         else if (option == "--epochs") a.epochs = static_cast<int>(number("--epochs", value, 0, 1e6));
         else if (option == "--lr") a.lr = static_cast<float>(number("--lr", value, 0, 1e6));
         else if (option == "--momentum") a.momentum = static_cast<float>(number("--momentum", value, 0, 1));
@@ -103,10 +105,11 @@ data::TrainTest find_data(std::string const& folder) {
     return data::digits();
 }
 
-template <index_t N, class Where>
+/// Trains and tests on the device that `where` names.
+template <class Where>
 void train(Arguments const& a, Where where) {
     auto const [train_set, test_set] = find_data(a.data);
-    Trainer trainer{LeNet{}, CrossEntropy{}, SGD{.lr = a.lr, .momentum = a.momentum}, batch<N>, where, Options{.seed = a.seed, .threads = a.threads, .measure_stages = a.explain}};
+    Trainer trainer{LeNet{}, CrossEntropy{}, SGD{.lr = a.lr, .momentum = a.momentum}, batch<BATCH>, where, Options{.seed = a.seed, .threads = a.threads, .measure_stages = a.explain}};
     static_assert(decltype(trainer)::memory.total <= 16_MiB); // weights, momentum, activations: settled at compile time
 
     auto const start = std::chrono::steady_clock::now();
@@ -115,7 +118,7 @@ void train(Arguments const& a, Where where) {
     auto const report = [&](Step const& step) {
         progress.advance(step.samples);
         running.add(step.loss, step.weight);
-        constexpr index_t period = 8000 / N; // 2000 mini-batches of 4
+        constexpr index_t period = std::max(8000 / BATCH, 1); // 2000 mini-batches of 4
         if (step.number % period != 0) return;
         progress.clear();
         std::printf("[%d, %5lld] loss: %.3f\n", step.epoch, static_cast<long long>(step.number), running.value());
@@ -133,24 +136,15 @@ void train(Arguments const& a, Where where) {
 }
 
 /// Trains on the device that was asked for.
-template <class Where>
-void train_on(Arguments const& a, Where where) {
-    switch (a.batch) {
-    case 4: return train<4>(a, where);
-    case 64: return train<64>(a, where);
-    default: refuse("--batch takes 4 or 64: each size is compiled in");
-    }
-}
-
 void train_on_device(Arguments const& a) {
 #if defined(__CUDACC__)
     bool const cuda = a.device == "cuda" || (a.device == "auto" && cuda::available());
-    if (cuda) return train_on(a, Cuda{});
+    if (cuda) return train(a, Cuda{});
     if (a.device == "auto") std::printf("Training on the CPU. %s", cuda::device_report().c_str());
 #else
     if (a.device == "cuda") throw Error{"--device cuda: this program was compiled without CUDA. Compile it with nvcc: nvcc -std=c++20 -x cu -Iinclude examples/lenet.cpp"};
 #endif
-    train_on(a, Cpu{});
+    train(a, Cpu{});
 }
 
 } // namespace

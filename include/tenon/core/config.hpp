@@ -19,7 +19,11 @@
 /// Inlines where the optimiser alone would not: the register tiles of the CPU kernels depend on it.
 #if defined(__GNUC__)
 #define TENON_ALWAYS_INLINE [[gnu::always_inline]] inline
+#if defined(__clang__)
 #define TENON_NEVER_INLINE [[gnu::noinline]]
+#else
+#define TENON_NEVER_INLINE [[gnu::noinline, gnu::noclone]]
+#endif
 /// Runs once or never: compiled for size, which also compiles faster.
 #define TENON_COLD [[gnu::cold]]
 #define TENON_RESTRICT __restrict__

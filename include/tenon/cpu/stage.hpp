@@ -31,7 +31,7 @@ struct StageContext {
     using Task = void (*)(StageContext const& context, index_t task, float* scratch, index_t previous);
 
     /// Runs tasks [0, tasks) on all threads.
-    void run_tasks(Task run, index_t tasks) const {
+    TENON_NEVER_INLINE void run_tasks(Task run, index_t tasks) const {
         if (threads->size() == 1 || tasks == 1) {
             for (index_t task = 0; task < tasks; ++task) run(*this, task, scratch, task - 1);
             return;

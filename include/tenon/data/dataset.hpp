@@ -46,7 +46,7 @@ struct Draw {
 
 /// Stops at the first label outside [0, classes); `where` begins the message.
 template <class Label>
-void check_labels(std::vector<Label> const& labels, index_t classes, std::string const& where) {
+TENON_COLD void check_labels(std::vector<Label> const& labels, index_t classes, std::string const& where) {
     for (std::size_t i = 0; i < labels.size(); ++i)
         if (std::cmp_less(labels[i], 0) || std::cmp_greater_equal(labels[i], classes))
             refuse({where, "the label of sample ", i, " is ", labels[i], ", outside [0, ", classes, ")"});
@@ -71,7 +71,7 @@ public:
 
     /// From the caller's own values: `samples` holds labels.size() samples of shape `shape`, one after the other.
     /// Errors: tenon::Error on sizes that disagree, a label outside [0, classes), a shape with no elements.
-    Dataset(Dims shape, std::vector<T> samples, std::vector<Label> labels, index_t classes, Normalize how = {})
+    TENON_COLD Dataset(Dims shape, std::vector<T> samples, std::vector<Label> labels, index_t classes, Normalize how = {})
         : normalize(how), shape_(shape), size_(static_cast<index_t>(labels.size())), classes_(classes) {
         index_t features = 1;
         for (int axis = 0; axis < shape.rank; ++axis) {

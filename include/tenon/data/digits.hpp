@@ -210,6 +210,6 @@ inline std::uint8_t draw_digit(std::uint64_t seed, index_t sample, DigitCanvas::
 }
 
 /// The embedded set: 60,000 digits for training and 10,000 for testing.
-[[nodiscard]] inline TrainTest digits() { return {digits(60'000, 1), digits(10'000, 2)}; }
+[[nodiscard]] TENON_COLD inline TrainTest digits() { return {digits(60'000, 1), digits(10'000, 2)}; }
 
 } // namespace tenon::data

@@ -36,7 +36,7 @@ enum class PathKind : std::uint8_t { missing, file, folder };
 /// A file opened for reading. Errors: tenon::Error that names the file and says why it cannot be opened or read.
 class File {
 public:
-    explicit File(std::string path) : path_(std::move(path)), buffer_(std::size_t{1} << 16) {
+    TENON_COLD explicit File(std::string path) : path_(std::move(path)), buffer_(std::size_t{1} << 16) {
         struct stat status {};
         if (::stat(path_.c_str(), &status) != 0) refuse_as_errno("cannot be opened");
         // fopen accepts a folder, and only the first read from it fails.
@@ -103,7 +103,7 @@ private:
         return got;
     }
 
-    [[noreturn]] void refuse_as_errno(char const* what) const {
+    [[noreturn]] TENON_COLD void refuse_as_errno(char const* what) const {
         refuse({"'", path_, "' ", what, ": ", std::strerror(errno)});
     }
 

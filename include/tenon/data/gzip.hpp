@@ -18,7 +18,7 @@ class GzipReader {
 public:
     /// Reads from where `file` stands; `zlib...` goes to Zlib.
     template <class... Name>
-    explicit GzipReader(File& file, Name... zlib) : file_(&file), zlib_(zlib...) {
+    TENON_COLD explicit GzipReader(File& file, Name... zlib) : file_(&file), zlib_(zlib...) {
         if (!zlib_.missing().empty())
             refuse({"'", file.path(), "' is packed with gzip, and zlib is not at hand to unpack it: ", zlib_.missing(),
                     ", or unpack the file: gunzip --keep '", file.path(), "'"});
@@ -80,7 +80,7 @@ private:
 /// A file's bytes, plain or unpacked.
 class ByteReader {
 public:
-    explicit ByteReader(std::string path) : file_(std::move(path)) {
+    TENON_COLD explicit ByteReader(std::string path) : file_(std::move(path)) {
         if (file_.peek(2) >= 2 && file_.data()[0] == 0x1f && file_.data()[1] == 0x8b) gzip_.emplace(file_);
     }
 

@@ -75,7 +75,7 @@ public:
 #else
     static constexpr char const* default_name = "libz.so.1";
 #endif
-    explicit Zlib(char const* name = default_name) {
+    TENON_COLD explicit Zlib(char const* name = default_name) {
 #if defined(__linux__)
         if (&::dlopen == nullptr || &::dlsym == nullptr || &::dlclose == nullptr) {
             missing_ = "this program cannot load libraries while it runs. Compile it with -DTENON_HAS_ZLIB=1 and -lz";

@@ -127,6 +127,22 @@ constexpr auto list_sources() {
     return list;
 }
 
+/// A program of these stages and buffers; `begin`: each stage's first slot.
+template <class Kernel>
+TENON_COLD Program<Kernel> assemble(std::span<ProgramStage<Kernel> const> stages, std::span<Kernel const> kernels, std::span<index_t const> slots,
+                                    std::span<int const> begin, std::span<ProgramBuffer const> buffers, std::span<ProgramSource const> sources) {
+    Program<Kernel> program;
+    program.stages.assign(stages.begin(), stages.end());
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+        program.stages[s].kernel = kernels[s];
+        program.stages[s].first_slot = begin[s];
+    }
+    program.slots.assign(slots.begin(), slots.end());
+    program.buffers.assign(buffers.begin(), buffers.end());
+    program.sources.assign(sources.begin(), sources.end());
+    return program;
+}
+
 } // namespace detail
 
 /// The kernels of the compiled graph C's stages, which a device sets, and the places of their buffers.
@@ -151,15 +167,8 @@ TENON_ALWAYS_INLINE Program<typename Device::Kernel> make_program() {
     constexpr index_t loss = C::tables.loss < 0 ? -1 : C::tables.offset[static_cast<std::size_t>(C::tables.loss)];
     constexpr int output_stages = detail::stages_until<C>(C::tables.output), loss_stages = detail::stages_until<C>(C::tables.loss);
 
-    Program<typename Device::Kernel> program;
-    program.stages.assign(stages.begin(), stages.end());
-    for (std::size_t s = 0; s < stages.size(); ++s) {
-        program.stages[s].kernel = table.kernel[s];
-        program.stages[s].first_slot = table.begin[s];
-    }
-    program.slots.assign(table.offset.begin(), table.offset.end());
-    program.buffers.assign(buffers.begin(), buffers.end() - 1);
-    program.sources.assign(sources.begin(), sources.end() - 1);
+    Program<typename Device::Kernel> program = detail::assemble<typename Device::Kernel>(
+        stages, table.kernel, table.offset, table.begin, std::span{buffers}.first(buffers.size() - 1), std::span{sources}.first(sources.size() - 1));
     program.memory = memory;
     program.capacity = C::layout.capacity;
     program.lanes = C::layout.lanes;

@@ -44,7 +44,7 @@ public:
     /// A step's loss: double, on a GPU a Reading.
     using LossValue = std::conditional_t<Machine::replays, Reading, double>;
 
-    TrainerCore(NetworkFacts facts, Program training, Program inference, typename Machine::Setup const& setup, Loss loss, Optimizer optimizer, Options const& options)
+    TENON_COLD TrainerCore(NetworkFacts facts, Program training, Program inference, typename Machine::Setup const& setup, Loss loss, Optimizer optimizer, Options const& options)
         : facts_{std::move(facts)}, training_{std::move(training)}, inference_{std::move(inference)}, loss_{std::move(loss)}, optimizer_{std::move(optimizer)}, options_{options},
           machine_{setup, training_, inference_}, targets_(static_cast<std::size_t>(facts_.batch_size * targets_per_sample())), stage_seconds_(training_.stages.size()) {
         if constexpr (Machine::replays) machine_.guard(options_.stop_at_non_finite);
@@ -57,7 +57,7 @@ public:
 
     /// The trained numbers, by name.
     /// On a GPU this waits for the device. Errors there: training has halted, see Options::stop_at_non_finite.
-    [[nodiscard]] Parameters network() const {
+    [[nodiscard]] TENON_COLD Parameters network() const {
         settle();
         return {facts_.parameters.data(), facts_.parameter_offsets.data(), static_cast<int>(facts_.parameters.size()), machine_.parameters()};
     }
@@ -75,7 +75,7 @@ public:
     /// Mean time of training stage `s` so far; 0 unless Options::measure_stages is set.
     [[nodiscard]] double stage_seconds(int s) const { return measured_steps_ > 0 ? stage_seconds_[static_cast<std::size_t>(s)] / static_cast<double>(measured_steps_) : 0; }
     /// "3 (Conv2d)", or the loss.
-    [[nodiscard]] std::string layer_name(int layer) const {
+    [[nodiscard]] TENON_COLD std::string layer_name(int layer) const {
         if (layer < 0 || static_cast<std::size_t>(layer) >= facts_.layer_names.size()) return std::string{"loss ("} + Loss::name + ")";
         return std::to_string(layer) + " (" + facts_.layer_names[static_cast<std::size_t>(layer)] + ")";
     }
@@ -403,7 +403,7 @@ private:
     }
 
     /// Runs the forward stages again, one by one, and names the first whose results are not finite.
-    [[noreturn]] void explain_non_finite(double loss, index_t samples) {
+    [[noreturn]] TENON_COLD void explain_non_finite(double loss, index_t samples) {
         std::string const step = message({"Trainer: step ", step_ + 1, ": the loss is ", loss});
         std::string const end = ". The weights are as they were before this step. A smaller learning rate, or data without NaN, may help";
         index_t const padded = training_.padded(samples);

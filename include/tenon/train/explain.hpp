@@ -12,7 +12,7 @@ namespace tenon {
 
 namespace detail {
 
-inline std::string shape_text(Dims const& shape) {
+TENON_COLD inline std::string shape_text(Dims const& shape) {
     std::string text = "[";
     for (int axis = 0; axis < shape.rank; ++axis) text += message({axis == 0 ? "" : " ", shape[axis]});
     return text + "]";
@@ -20,7 +20,7 @@ inline std::string shape_text(Dims const& shape) {
 
 /// "conv2d + 1 pointwise + max_pool2d": the anchor, and how many elementary functions follow it.
 template <class Kernel>
-std::string stage_text(graph::ProgramStage<Kernel> const& stage) {
+TENON_COLD std::string stage_text(graph::ProgramStage<Kernel> const& stage) {
     std::string text = stage.anchor == nullptr ? "pointwise" : stage.anchor;
     auto const add_functions = [&](int n) { text += n > 0 ? message({" + ", n, " pointwise"}) : std::string{}; };
     if (stage.companion != nullptr) text += std::string{" + "} + stage.companion;
@@ -36,7 +36,7 @@ std::string stage_text(graph::ProgramStage<Kernel> const& stage) {
 /// machine's peak and bandwidth would allow on the trainer's threads, and, for a trainer with Options::measure_stages, the mean
 /// time it took. Measuring the machine takes about 0.2 s.
 template <class Loss, class Optimizer, class Machine>
-[[nodiscard]] std::string explain(training::TrainerCore<Loss, Optimizer, Machine> const& trainer) {
+[[nodiscard]] TENON_COLD std::string explain(training::TrainerCore<Loss, Optimizer, Machine> const& trainer) {
     auto const& program = trainer.program();
     index_t const samples = program.capacity;
     cpu::Roofline const machine = cpu::measure_roofline();
