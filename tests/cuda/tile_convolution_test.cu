@@ -54,6 +54,7 @@ using Small = Tile<32, 16, 16, 1, 1, 1, 2>;
 
 template <class Precision>
 void test_precision() {
+    if (!on_this_device<Precision>()) return;
     test_convolution<Precision, Small, Convolution<3, 10, 9, 7, 3, 3>>(5);
     test_convolution<Precision, Tile<32, 16, 32, 1, 1, 2, 2, 3>, Convolution<2, 8, 12, 20, 5, 5, 1, 1, 2, 2>>(3); // borders, shared depth
 }

@@ -1,6 +1,5 @@
 /// @file
-/// The products of LeNet's training step with everything that rides on them: what the shape tests run, and what the table of
-/// registers and shared memory (tile_resources.sh) lists.
+/// The products of LeNet's training step with everything that rides on them: what the shape tests run.
 #pragma once
 
 #include <tenon/cuda/tile/choose.hpp>

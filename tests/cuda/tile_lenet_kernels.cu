@@ -1,4 +1,4 @@
-// Every product of LeNet's step as a kernel, for one precision (PRECISION) and batch (SAMPLES): compiled for its resource table.
+// Every product of LeNet's step as a kernel, for one precision (PRECISION) and batch (SAMPLES): compiled to look at its instructions (tile_instructions.sh).
 #include "tile_lenet.cuh"
 
 using Step = lenet::Step<tenon::cuda::tile::PRECISION, SAMPLES>;

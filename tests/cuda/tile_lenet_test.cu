@@ -108,6 +108,7 @@ void test_linear(int samples) {
 
 template <class Precision, index_t Batch>
 void test_step(int samples) {
+    if (!on_this_device<Precision>()) return;
     CAPTURE(samples);
     using S = Step<Precision, Batch>;
     test_convolutions<Precision, Batch>(samples);

@@ -36,6 +36,7 @@ void test_linear(int samples) {
 
 template <class Precision>
 void test_shapes() {
+    if (!on_this_device<Precision>()) return;
     test_linear<Precision, Tile<64, 32, 16, 2, 1>, 100, 52>(70);     // 16-byte copies
     test_linear<Precision, Tile<32, 16, 16, 2, 1>, 37, 29>(19);      // multiples of nothing
     test_linear<Precision, Tile<32, 16, 32, 1, 1, 2, 2>, 66, 10>(4); // warps share the depth

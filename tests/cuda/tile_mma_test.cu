@@ -1,4 +1,5 @@
-// The instructions of cuda/mma.hpp, each as its comment describes it.
+// The instructions of cuda/mma.hpp, each as its comment describes it. Most came with compute capability 8.0: kernels for older devices
+// are empty, and not launched.
 #include "tile_testing.cuh"
 
 #include <cstring>
@@ -9,40 +10,48 @@ using namespace tenon::cuda;
 
 /// d [16, 8] = a [16, 8] b [8, 8], lanes loading what multiply_tf32 says they hold.
 __global__ void product_tf32(float const* a, float const* b, float* d) {
-    auto const lane = static_cast<int>(threadIdx.x);
-    int const g = lane / 4, t = lane % 4;
-    std::uint32_t const x[4] = {to_tf32(a[g * 8 + t]), to_tf32(a[(g + 8) * 8 + t]), to_tf32(a[g * 8 + t + 4]), to_tf32(a[(g + 8) * 8 + t + 4])};
-    std::uint32_t const y[2] = {to_tf32(b[t * 8 + g]), to_tf32(b[(t + 4) * 8 + g])};
-    float sum[4] = {0, 0, 0, 0};
-    multiply_tf32(sum[0], sum[1], sum[2], sum[3], x, y);
-    for (int i = 0; i < 4; ++i) d[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = sum[i];
+    if constexpr (has_architecture<80>) {
+        auto const lane = static_cast<int>(threadIdx.x);
+        int const g = lane / 4, t = lane % 4;
+        std::uint32_t const x[4] = {to_tf32(a[g * 8 + t]), to_tf32(a[(g + 8) * 8 + t]), to_tf32(a[g * 8 + t + 4]), to_tf32(a[(g + 8) * 8 + t + 4])};
+        std::uint32_t const y[2] = {to_tf32(b[t * 8 + g]), to_tf32(b[(t + 4) * 8 + g])};
+        float sum[4] = {0, 0, 0, 0};
+        multiply_tf32(sum[0], sum[1], sum[2], sum[3], x, y);
+        for (int i = 0; i < 4; ++i) d[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = sum[i];
+    }
 }
 
 /// d [16, 8] = a [16, 16] b [16, 8]
 __global__ void product_bf16(float const* a, float const* b, float* d) {
-    auto const lane = static_cast<int>(threadIdx.x);
-    int const g = lane / 4, t = lane % 4;
-    auto const row = [&](int x, int k) { return to_bf16_pair(a[x * 16 + k], a[x * 16 + k + 1]); };
-    auto const column = [&](int k) { return to_bf16_pair(b[k * 8 + g], b[(k + 1) * 8 + g]); };
-    std::uint32_t const x[4] = {row(g, 2 * t), row(g + 8, 2 * t), row(g, 2 * t + 8), row(g + 8, 2 * t + 8)};
-    std::uint32_t const y[2] = {column(2 * t), column(2 * t + 8)};
-    float sum[4] = {0, 0, 0, 0};
-    multiply_bf16(sum[0], sum[1], sum[2], sum[3], x, y);
-    for (int i = 0; i < 4; ++i) d[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = sum[i];
+    if constexpr (has_architecture<80>) {
+        auto const lane = static_cast<int>(threadIdx.x);
+        int const g = lane / 4, t = lane % 4;
+        float const *const row = a + g * 16 + 2 * t, *const column = b + 2 * t * 8 + g;
+        std::uint32_t const x[4] = {to_bf16_pair(row[0], row[1]), to_bf16_pair(row[8 * 16], row[8 * 16 + 1]), to_bf16_pair(row[8], row[9]),
+                                    to_bf16_pair(row[8 * 16 + 8], row[8 * 16 + 9])};
+        std::uint32_t const y[2] = {to_bf16_pair(column[0], column[8]), to_bf16_pair(column[8 * 8], column[9 * 8])};
+        float sum[4] = {0, 0, 0, 0};
+        multiply_bf16(sum[0], sum[1], sum[2], sum[3], x, y);
+        for (int i = 0; i < 4; ++i) d[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = sum[i];
+    }
 }
 
-__global__ void round_to_tf32(float const* from, std::uint32_t* to) { to[threadIdx.x] = to_tf32(from[threadIdx.x]); }
+__global__ void round_to_tf32(float const* from, std::uint32_t* to) {
+    if constexpr (has_architecture<80>) to[threadIdx.x] = to_tf32(from[threadIdx.x]);
+}
 
 /// Copies 32 floats in pieces of `Floats`, of which those from `count` on are outside.
 template <int Floats>
 __global__ void copy_pieces(float const* from, float* to, int count) {
-    __shared__ alignas(16) float line[32];
-    auto const thread = static_cast<int>(threadIdx.x);
-    if (thread * Floats < 32) copy_async<4 * Floats>(line + thread * Floats, from + thread * Floats, thread * Floats < count);
-    commit_copies();
-    wait_for_copies<0>();
-    __syncthreads();
-    to[thread] = line[31 - thread];
+    if constexpr (has_architecture<80>) {
+        __shared__ alignas(16) float line[32];
+        auto const thread = static_cast<int>(threadIdx.x);
+        if (thread * Floats < 32) copy_async<4 * Floats>(line + thread * Floats, from + thread * Floats, thread * Floats < count);
+        commit_copies();
+        wait_for_copies<0>();
+        __syncthreads();
+        to[thread] = line[31 - thread];
+    }
 }
 
 __global__ void matrices(std::uint32_t* to) {
@@ -61,6 +70,7 @@ using namespace tile_testing;
 using namespace mma_testing;
 
 TEST_CASE("tensor-core products take and give what they say") {
+    if (!on_this_device<tile::Tf32>()) return;
     auto const a = random_floats(16 * 16, 1), b = random_floats(16 * 8, 2);
     OnDevice<float> const device_a{a}, device_b{b}, tf32{poison(128)}, bf16{poison(128)};
     product_tf32<<<1, 32>>>(device_a.data(), device_b.data(), tf32.data());
@@ -70,6 +80,7 @@ TEST_CASE("tensor-core products take and give what they say") {
 }
 
 TEST_CASE("tf32 is the nearest, and NaN stays NaN") {
+    if (!on_this_device<tile::Tf32>()) return;
     std::vector<float> values(32, 1.0f);
     values[0] = 1.0f + 0x1p-11f;           // a tie: away from zero
     values[1] = -(1.0f + 0x1.8p-11f);
@@ -93,6 +104,7 @@ TEST_CASE("tf32 is the nearest, and NaN stays NaN") {
 }
 
 TEST_CASE("asynchronous copies write zeros for what is outside") {
+    if (!on_this_device<tile::Tf32>()) return;
     auto const values = random_floats(32, 3);
     OnDevice<float> const from{values};
     auto const check = [&](auto kernel) {

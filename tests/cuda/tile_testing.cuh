@@ -75,6 +75,15 @@ inline constexpr double tolerance<tile::Tf32> = 1e-3;
 template <>
 inline constexpr double tolerance<tile::Bf16> = 1e-2;
 
+/// Has this device what the precision needs?
+template <class Precision>
+[[nodiscard]] bool on_this_device() {
+    int device = 0, major = 0;
+    tenon::cuda::check(cudaGetDevice(&device), "asking for the device");
+    tenon::cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking for the compute capability");
+    return 10 * major >= tile::least_architecture<Precision>;
+}
+
 /// Runs product K for so many samples and gives it what its blocks need to meet.
 template <class K>
 void run(typename K::Args args, index_t samples, bool twice = false) {

@@ -32,7 +32,7 @@ struct Source {
     static constexpr graph::BatchLayout layout{Of::layout.capacity, 1};
     static constexpr bool reuse = Of::reuse;
     static constexpr index_t reserved = Of::reserved;
-    static constexpr graph::Sizes usual_sizes = Of::usual_sizes;
+    static constexpr graph::Sizes usual_sizes = graph::usual_sizes_of<Of>();
 
     static constexpr graph::Roots write(graph::Builder& b) {
         graph::Roots roots = Of::write(b);
@@ -211,10 +211,21 @@ private:
     }
 };
 
+/// The least blocks of a kernel that a multiprocessor must hold: no bound in practice, but without it ptxas saves registers by spilling.
+inline constexpr int least_blocks = 1;
+
+/// Bytes of shared memory that the jobs of a kernel need: they use the same, one after the other.
+template <class... Job>
+inline constexpr index_t most_shared = [] {
+    index_t most = 16; // flags of WaveBody
+    for (index_t const bytes : {Job::shared...}) most = bytes > most ? bytes : most;
+    return most;
+}();
+
 template <int Threads, int Tail, int Loss, class... Job>
-__global__ void __launch_bounds__(Threads) wave(Launch<static_cast<int>(sizeof...(Job))> launch, Places<Job::slots>... places) {
-    extern __shared__ uint4 shared_memory[]; // 16-byte aligned
-    WaveBody<Tail, Loss, std::make_integer_sequence<int, static_cast<int>(sizeof...(Job))>, Job...>::run(launch, reinterpret_cast<std::byte*>(shared_memory), places...);
+__global__ void __launch_bounds__(Threads, least_blocks) wave(Launch<static_cast<int>(sizeof...(Job))> launch, Places<Job::slots>... places) {
+    __shared__ alignas(16) std::byte memory[most_shared<Job...>];
+    WaveBody<Tail, Loss, std::make_integer_sequence<int, static_cast<int>(sizeof...(Job))>, Job...>::run(launch, memory, places...);
 }
 
 } // namespace detail
@@ -249,19 +260,16 @@ struct WaveFacts {};
 template <class... Job, int Tail, int Loss, bool AfterLoss, bool Fetches, int... I>
 void launch_jobs(WaveFacts<Tail, Loss, AfterLoss, Fetches>, WaveCall const& call, std::integer_sequence<int, I...>) {
     constexpr int jobs = static_cast<int>(sizeof...(Job)), all_threads[] = {Job::threads...}, threads = all_threads[0];
-    constexpr index_t shared[] = {Job::shared...};
     index_t const blocks[] = {Job::blocks(call.capacity)...};
     static constexpr index_t nowhere[FetchJob<threads>::slots]{};
     index_t const* places[jobs]{};
     for (int i = 0; i < jobs; ++i) places[i] = Fetches && i == 0 ? call.fetch == nullptr ? nowhere : call.fetch : call.places[i - (Fetches ? 1 : 0)];
     Launch<jobs> launch{call.arena, call.head, call.arrivals + call.stage * index_t{sizeof(unsigned)}, call.journal, call.loss, AfterLoss ? 1 : 0, {}};
-    index_t most_shared = sizeof(unsigned);
     for (int i = 0; i < jobs; ++i) {
         bool const runs = i < Tail && !(Fetches && i == 0 && call.fetch == nullptr);
         launch.first_block[i + 1] = launch.first_block[i] + (runs ? blocks[i] : 0);
-        if (shared[i] > most_shared) most_shared = shared[i];
     }
-    cuda::launch(call.name, &wave<threads, Tail, Loss, Job...>, {launch.first_block[jobs], threads, static_cast<std::size_t>(most_shared), call.stream, call.stage}, launch,
+    cuda::launch(call.name, &wave<threads, Tail, Loss, Job...>, {.grid = launch.first_block[jobs], .block = threads, .stream = call.stream, .number = call.stage}, launch,
                  copy_places<Job>(places[I])...);
 }
 template <class Facts, class... Job>

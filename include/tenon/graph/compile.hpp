@@ -63,6 +63,13 @@ struct Tables {
     }
 };
 
+/// What `Source` says of its own sizes, else those of a small network.
+template <class Source>
+[[nodiscard]] constexpr Sizes usual_sizes_of() {
+    if constexpr (requires { Source::usual_sizes; }) return Source::usual_sizes;
+    else return usual_sizes(48, 8, true);
+}
+
 namespace detail {
 
 struct Compilation {
@@ -118,10 +125,7 @@ constexpr Tables<Room> freeze() {
 /// The tables that the first run of the passes found or, where its room was too small, those of a second one.
 template <class Source>
 struct Frozen {
-    static constexpr Sizes guess = [] {
-        if constexpr (requires { Source::usual_sizes; }) return Source::usual_sizes;
-        else return usual_sizes(48, 8, true);
-    }();
+    static constexpr Sizes guess = usual_sizes_of<Source>();
     static constexpr auto first = freeze<Source, guess>();
     template <Sizes Found>
     static constexpr auto again = freeze<Source, Found>();

@@ -3,14 +3,24 @@
 #include "call.hpp"
 #include "capture.hpp"
 
+#include <list>
+
 using namespace emu;
+
+namespace {
+/// All events there have been: none is freed, because a stream may still hold its address.
+std::list<Event>& events() {
+    static auto* const all = new std::list<Event>;
+    return *all;
+}
+} // namespace
 
 extern "C" {
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     return call([&] {
         if (!event) return cudaErrorInvalidValue;
-        *event = new Event; // never freed: a stream may still hold its address
+        *event = &events().emplace_back();
         (*event)->timed = !(flags & cudaEventDisableTiming);
         return cudaSuccess;
     });

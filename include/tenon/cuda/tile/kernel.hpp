@@ -99,8 +99,15 @@ public:
     [[nodiscard]] static constexpr index_t partial_floats(index_t samples) { return tiles(samples) * Gather::floats; }
     [[nodiscard]] static constexpr index_t counters(index_t samples) { return tiles(samples) * Gather::counters; }
 
-    /// What block number `block` does. `memory` is shared: shared_floats, aligned to 16 bytes.
+    /// What block number `block` does. `memory` is shared: shared_floats, aligned to 16 bytes. Code for a device without the
+    /// precision is there, so that programs can be compiled for old and new ones, but must not be launched: it traps.
     __device__ static void run(index_t block, Args const& args, float* memory) {
+        if constexpr (has_architecture<least_architecture<Precision>>) compute(block, args, memory);
+        else __trap();
+    }
+
+private:
+    __device__ static void compute(index_t block, Args const& args, float* memory) {
         int const samples = args.problem.samples;
         index_t const rows = P::Rows::extent(samples), depth = P::Depth::extent(samples);
 
@@ -139,7 +146,6 @@ public:
         else if (holds) finish(args.epilogue, sum, first_row, first_column, rows, group);
     }
 
-private:
     __device__ static int thread() { return static_cast<int>(threadIdx.x); }
     __device__ static int lane() { return thread() % 32; }
     __device__ static int warp_row() { return thread() / 32 % T::row_warps * T::warp_rows; }

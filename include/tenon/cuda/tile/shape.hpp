@@ -20,6 +20,10 @@ inline constexpr bool on_tensor_cores = true;
 template <>
 inline constexpr bool on_tensor_cores<Float> = false;
 
+/// The least compute capability that has it, as 80 for 8.0.
+template <class Precision>
+inline constexpr int least_architecture = on_tensor_cores<Precision> ? 80 : 0;
+
 /// What lies next to each other in shared memory: neighbours across the tile's edge (the same k), or along the sum. Both operands
 /// of a product have the same order, because the register tiles want it so.
 enum class Order : int { across, along };
