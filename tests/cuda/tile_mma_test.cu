@@ -44,7 +44,7 @@ __global__ void round_to_tf32(float const* from, std::uint32_t* to) {
 template <int Floats>
 __global__ void copy_pieces(float const* from, float* to, int count) {
     if constexpr (has_architecture<80>) {
-        __shared__ alignas(16) float line[32];
+        alignas(16) __shared__ float line[32];
         auto const thread = static_cast<int>(threadIdx.x);
         if (thread * Floats < 32) copy_async<4 * Floats>(line + thread * Floats, from + thread * Floats, thread * Floats < count);
         commit_copies();
@@ -55,7 +55,7 @@ __global__ void copy_pieces(float const* from, float* to, int count) {
 }
 
 __global__ void matrices(std::uint32_t* to) {
-    __shared__ alignas(16) std::uint16_t rows[32][8];
+    alignas(16) __shared__ std::uint16_t rows[32][8];
     auto const lane = static_cast<int>(threadIdx.x);
     for (int i = 0; i < 8; ++i) rows[lane][i] = static_cast<std::uint16_t>(lane * 8 + i);
     __syncwarp();

@@ -26,7 +26,16 @@ using element_t = typename ElementOf<V>::type;
 
 /// What a comparison of two V gives: bool, or a vector of 0 and -1 in integers as wide as V's elements.
 template <class V>
-using mask_t = decltype(std::declval<V>() < std::declval<V>());
+struct MaskOf {
+    using type = decltype(std::declval<V>() < std::declval<V>());
+};
+template <class V>
+    requires std::is_arithmetic_v<V>
+struct MaskOf<V> { // clang as CUDA's compiler calls no function of the host, not even unevaluated
+    using type = bool;
+};
+template <class V>
+using mask_t = typename MaskOf<V>::type;
 
 /// The number of elements in a scalar (1) or a vector.
 template <class V>

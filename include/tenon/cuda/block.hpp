@@ -44,4 +44,11 @@ __device__ inline T block_sum(T value, T* shared) {
     return total;
 }
 
+/// A number that another block wrote before a fence: from the cache that all multiprocessors share, past their own.
+__device__ inline float load_shared_by_blocks(float const* global) {
+    float value;
+    asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(value) : "l"(__cvta_generic_to_global(global)) : "memory");
+    return value;
+}
+
 } // namespace tenon::cuda

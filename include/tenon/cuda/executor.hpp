@@ -224,7 +224,7 @@ inline constexpr index_t most_shared = [] {
 
 template <int Threads, int Tail, int Loss, class... Job>
 __global__ void __launch_bounds__(Threads, least_blocks) wave(Launch<static_cast<int>(sizeof...(Job))> launch, Places<Job::slots>... places) {
-    __shared__ alignas(16) std::byte memory[most_shared<Job...>];
+    alignas(16) __shared__ std::byte memory[most_shared<Job...>];
     WaveBody<Tail, Loss, std::make_integer_sequence<int, static_cast<int>(sizeof...(Job))>, Job...>::run(launch, memory, places...);
 }
 

@@ -302,7 +302,7 @@ private:
 
 template <class P>
 __global__ void __launch_bounds__(P::threads, P::least_blocks) product_kernel(typename P::Args args) {
-    __shared__ alignas(16) float memory[P::shared_floats];
+    alignas(16) __shared__ float memory[P::shared_floats];
     P::run(blockIdx.x, args, memory);
 }
 
@@ -310,7 +310,7 @@ __global__ void __launch_bounds__(P::threads, P::least_blocks) product_kernel(ty
 template <class First, class Second>
 __global__ void __launch_bounds__(First::threads, First::least_blocks) two_products_kernel(typename First::Args first, typename Second::Args second) {
     static_assert(First::threads == Second::threads, "tenon: products in one launch have blocks of one size");
-    __shared__ alignas(16) float memory[First::shared_floats > Second::shared_floats ? First::shared_floats : Second::shared_floats];
+    alignas(16) __shared__ float memory[First::shared_floats > Second::shared_floats ? First::shared_floats : Second::shared_floats];
     index_t const blocks = First::blocks(first.problem.samples);
     if (blockIdx.x < blocks) First::run(blockIdx.x, first, memory);
     else Second::run(blockIdx.x - blocks, second, memory);

@@ -3,6 +3,7 @@
 /// the order of arrival, and no atomics on floats.
 #pragma once
 
+#include <tenon/cuda/block.hpp>
 #include <tenon/cuda/tile/shape.hpp>
 
 #include <cuda_runtime.h>
@@ -58,7 +59,7 @@ private:
             for (int m = 0; m < members; ++m) {
                 float const* const from = partial + index_t{first + m * step} * Sums * Threads + thread;
 #pragma unroll
-                for (int i = 0; i < Sums; ++i) sum[i] += __ldcg(from + i * Threads);
+                for (int i = 0; i < Sums; ++i) sum[i] += load_shared_by_blocks(from + i * Threads);
             }
         }
         __syncthreads(); // before the flag is used again
