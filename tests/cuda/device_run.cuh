@@ -23,7 +23,16 @@ public:
     static constexpr auto const& tables = Compiled::tables;
 
     explicit DeviceRun(index_t samples)
-        : samples_{samples}, program_{graph::make_program<Compiled, cuda::Device>()}, image_(static_cast<std::size_t>(tables.memory.total), std::byte{0xFF}) {
+        : samples_{samples}, program_{graph::make_program<Compiled, cuda::Device>()} {
+        index_t counters = 0, partial_floats = 0;
+        for (auto const& stage : program_.stages) {
+            counters = (std::max)(counters, stage.kernel.workspace.counters);
+            partial_floats = (std::max)(partial_floats, stage.kernel.workspace.partial_floats);
+        }
+        counters_ = (tables.memory.total + 255) / 256 * 256;
+        partial_ = counters_ + (counters + 3) / 4 * 16;
+        image_.assign(static_cast<std::size_t>(partial_ + 4 * partial_floats), std::byte{0xFF});
+        std::fill(image_.begin() + counters_, image_.begin() + partial_, std::byte{});
         *place<cuda::StepHead>(program_.find(cuda::head_op), 0) = {.samples = static_cast<std::int32_t>(samples)};
         for (index_t i = 0; i < cuda::max_stages; ++i) *place<std::int32_t>(program_.find(cuda::arrivals_op), i) = 0;
     }
@@ -54,6 +63,8 @@ public:
             call.arena = static_cast<std::byte*>(arena.get());
             call.head = program_.find(cuda::head_op);
             call.arrivals = program_.find(cuda::arrivals_op);
+            call.counters = counters_;
+            call.partial = partial_;
             call.capacity = program_.capacity;
             for (std::size_t job = 0; job < static_cast<std::size_t>(kernel.jobs); ++job) call.places[job] = program_.slots.data() + program_.stages[s + job].first_slot;
             call.stage = static_cast<int>(s);
@@ -83,6 +94,7 @@ public:
 private:
     index_t samples_;
     graph::Program<cuda::WaveKernel> program_;
+    index_t counters_ = 0, partial_ = 0; ///< where the kernels' workspaces lie behind the plan's arena
     std::vector<std::byte> image_;
 
     [[nodiscard]] static graph::Node const& at_node(int node) { return tables.nodes[static_cast<std::size_t>(node)]; }

@@ -13,8 +13,8 @@ template <>
 struct Backend<Cuda> {
     using Machine = cuda::Machine;
     using Device = cuda::Device;
-    template <class Of>
-    using Source = cuda::Source<Of>;
+    template <class Of, class Factors = float32>
+    using Source = cuda::Source<Of, Factors>;
 
     static constexpr int lanes_for(index_t) { return 1; }
 

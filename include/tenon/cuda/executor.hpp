@@ -27,8 +27,10 @@ struct Journal {
 };
 
 /// What `Of` writes, laid out for CUDA: one sample after the other, and what runs are told among the sources.
-template <class Of>
+/// @tparam Factors of its products: float32, tf32, tf32x3 or bf16
+template <class Of, class Factors = float32>
 struct Source {
+    using factors = Factors;
     static constexpr graph::BatchLayout layout{Of::layout.capacity, 1};
     static constexpr bool reuse = Of::reuse;
     static constexpr index_t reserved = Of::reserved;
@@ -61,7 +63,14 @@ struct WaveTable {
 struct JobFacts {
     int threads = 0;
     index_t blocks = 0; ///< of a full batch
+    index_t counters = 0, partial_floats = 0;
 };
+
+template <class Job>
+constexpr JobFacts facts_of(index_t capacity) {
+    if constexpr (requires { Job::partial_floats; }) return {Job::threads, Job::blocks(capacity), Job::counters, Job::partial_floats};
+    else return {Job::threads, Job::blocks(capacity)};
+}
 
 template <class C, int Stages>
 constexpr WaveTable<Stages> tabulate_waves(std::array<JobFacts, static_cast<std::size_t>(Stages) + 1> const& jobs) {
@@ -123,8 +132,23 @@ struct Launch {
     Journal* journal;              ///< null: none is kept
     index_t loss;                  ///< where the loss lies in the arena
     int after_loss;                ///< 1 for kernels behind the one that makes the loss, else 0
+    index_t counters, partial;     ///< where the jobs' workspaces lie in the arena, one after the other
     index_t first_block[Jobs + 1]; ///< of each job; those of the tail have none
 };
+
+/// What jobs need beside the plan's buffers, while their kernel runs.
+struct Workspace {
+    index_t counters = 0;       ///< words that are zero before and after each launch
+    index_t partial_floats = 0; ///< sums of blocks that share one
+};
+/// Of the first `count` jobs together.
+template <class... Job>
+[[nodiscard]] constexpr Workspace workspace_of_first(int count) {
+    constexpr JobFacts all[] = {facts_of<Job>(1)...};
+    Workspace sum;
+    for (int i = 0; i < count; ++i) sum.counters += all[i].counters, sum.partial_floats += all[i].partial_floats;
+    return sum;
+}
 
 /// Is this the last block of the kernel to come here? Then it sees what all have written. `counter` is zero again afterwards.
 __device__ inline bool arrives_last(unsigned* counter, unsigned* flag) {
@@ -176,12 +200,20 @@ struct WaveBody<Tail, Loss, std::integer_sequence<int, I...>, Job...> {
     }
 
 private:
+    template <int N>
+    static constexpr Workspace workspaces_before = workspace_of_first<Job...>(N);
+    template <int N, class P>
+    __device__ static Context<P> context(Launch<jobs> const& launch, StepHead const& head, P const& places) {
+        constexpr Workspace before = workspaces_before<N>;
+        return {launch.arena, head.samples, places, reinterpret_cast<float*>(launch.arena + launch.partial) + before.partial_floats,
+                reinterpret_cast<unsigned*>(launch.arena + launch.counters) + before.counters};
+    }
     template <int N, class J, class P>
     __device__ static void run_part(Launch<jobs> const& launch, StepHead const& head, std::byte* shared, P const& places) {
         if constexpr (N < Tail) {
             auto const block = static_cast<index_t>(blockIdx.x);
             if (block < launch.first_block[N] || block >= launch.first_block[N + 1]) return;
-            J::run(Context<P>{launch.arena, head.samples, places}, block - launch.first_block[N], shared);
+            J::run(context<N>(launch, head, places), block - launch.first_block[N], shared);
             if constexpr (N == Loss) (void)note_loss(launch, head, shared);
         }
     }
@@ -189,7 +221,7 @@ private:
     template <int N, class J, class P>
     __device__ static bool run_tail(Launch<jobs> const& launch, StepHead const& head, std::byte* shared, P const& places) {
         if constexpr (N >= Tail) {
-            J::run(Context<P>{launch.arena, head.samples, places}, 0, shared);
+            J::run(context<N>(launch, head, places), 0, shared);
             if constexpr (N == Loss) return note_loss(launch, head, shared);
             else if constexpr (N + 1 < jobs) __syncthreads();
         }
@@ -212,7 +244,7 @@ private:
 };
 
 /// The least blocks of a kernel that a multiprocessor must hold: no bound in practice, but without it ptxas saves registers by spilling.
-inline constexpr int least_blocks = 1;
+inline constexpr int least_blocks = 2;
 
 /// Bytes of shared memory that the jobs of a kernel need: they use the same, one after the other.
 template <class... Job>
@@ -234,6 +266,7 @@ __global__ void __launch_bounds__(Threads, least_blocks) wave(Launch<static_cast
 struct WaveCall {
     std::byte* arena = nullptr;
     index_t head = 0, arrivals = 0;            ///< where the StepHead and the counters of blocks lie in the arena
+    index_t counters = 0, partial = 0;         ///< where workspaces lie in the arena: WaveKernel::workspace says how large
     index_t capacity = 0;                      ///< the most samples: kernels are launched for these
     index_t const* places[max_jobs]{};         ///< of each stage of the wave, by slot
     index_t const* fetch = nullptr;            ///< by FetchJob::Slot: gather another step's batch beside the wave; null: no
@@ -264,7 +297,7 @@ void launch_jobs(WaveFacts<Tail, Loss, AfterLoss, Fetches>, WaveCall const& call
     static constexpr index_t nowhere[FetchJob<threads>::slots]{};
     index_t const* places[jobs]{};
     for (int i = 0; i < jobs; ++i) places[i] = Fetches && i == 0 ? call.fetch == nullptr ? nowhere : call.fetch : call.places[i - (Fetches ? 1 : 0)];
-    Launch<jobs> launch{call.arena, call.head, call.arrivals + call.stage * index_t{sizeof(unsigned)}, call.journal, call.loss, AfterLoss ? 1 : 0, {}};
+    Launch<jobs> launch{call.arena, call.head, call.arrivals + call.stage * index_t{sizeof(unsigned)}, call.journal, call.loss, AfterLoss ? 1 : 0, call.counters, call.partial, {}};
     for (int i = 0; i < jobs; ++i) {
         bool const runs = i < Tail && !(Fetches && i == 0 && call.fetch == nullptr);
         launch.first_block[i + 1] = launch.first_block[i] + (runs ? blocks[i] : 0);
@@ -301,7 +334,7 @@ struct Executor {
     static_assert(stages <= max_stages, "tenon: a program has more stages than the CUDA backend counts blocks for");
 
     static constexpr auto facts = []<int... S>(std::integer_sequence<int, S...>) {
-        return std::array<detail::JobFacts, static_cast<std::size_t>(stages) + 1>{detail::JobFacts{decltype(job<S>())::threads, decltype(job<S>())::blocks(C::layout.capacity)}...};
+        return std::array<detail::JobFacts, static_cast<std::size_t>(stages) + 1>{detail::facts_of<decltype(job<S>())>(C::layout.capacity)...};
     }(std::make_integer_sequence<int, stages>{});
 
     static constexpr detail::WaveTable<stages> table = detail::tabulate_waves<C, stages>(facts);
@@ -331,6 +364,13 @@ struct Executor {
         return best;
     }();
 
+    /// Of the kernel of stages [first, end).
+    static constexpr detail::Workspace workspace(int first, int end) {
+        detail::Workspace sum;
+        for (int s = first; s < end; ++s) sum.counters += facts[static_cast<std::size_t>(s)].counters, sum.partial_floats += facts[static_cast<std::size_t>(s)].partial_floats;
+        return sum;
+    }
+
     template <int W, int... I>
     static constexpr auto launcher(std::integer_sequence<int, I...>) {
         constexpr int first = table.begin[W], fetches = W == fetching_wave ? 1 : 0;
@@ -343,9 +383,12 @@ struct Executor {
 
 /// What a program's stage calls: the first of a wave launches the wave, the others nothing.
 struct WaveKernel {
+    using Workspace = detail::Workspace;
+
     void (*launch)(WaveCall const&) = nullptr;
     int jobs = 0;         ///< stages of the wave
     bool fetches = false; ///< can it gather the next step's batch as well?
+    Workspace workspace;  ///< that its jobs need
 };
 
 /// What graph::make_program asks of a device.
@@ -358,7 +401,7 @@ struct Device {
         graph::StageTable<C, Kernel> table;
         [&]<int... W>(std::integer_sequence<int, W...>) {
             ((table.kernel[E::table.begin[W]] = {E::template launcher<W>(std::make_integer_sequence<int, E::table.begin[W + 1] - E::table.begin[W]>{}),
-                                                 E::table.begin[W + 1] - E::table.begin[W], W == E::fetching_wave}),
+                                                 E::table.begin[W + 1] - E::table.begin[W], W == E::fetching_wave, E::workspace(E::table.begin[W], E::table.begin[W + 1])}),
              ...);
         }(std::make_integer_sequence<int, E::waves>{});
         return table;

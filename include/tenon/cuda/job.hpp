@@ -4,13 +4,14 @@
 
 #include <tenon/cuda/block.hpp>
 #include <tenon/cuda/stage.hpp>
+#include <tenon/cuda/tile/shape.hpp>
 
 namespace tenon::cuda {
 
-/// Threads in a block, unless a job has reasons of its own.
-inline constexpr int usual_threads = 256;
+/// Threads in a block: of every job, so that any of them can share a kernel.
+inline constexpr int usual_threads = 32 * tile::block_warps;
 
-[[nodiscard]] constexpr index_t divide_up(index_t a, index_t b) { return (a + b - 1) / b; }
+using tile::divide_up;
 
 /// The type for numbers below `count`.
 template <index_t Count>

@@ -233,7 +233,7 @@ public:
         halted_ = 0;
         gathered_ = false;
         fill_device(&device_journal()->halted, 0, sizeof(Journal::halted), stream_);
-        fill_device(arena() + arrivals_, 0, max_stages * index_t{sizeof(unsigned)}, stream_); // a halted kernel may have left a count
+        fill_device(arena() + arrivals_, 0, counter_bytes_, stream_); // a halted kernel may have left a count
     }
 
     /// Sets every byte of a part of the arena, in order with the other work.
@@ -265,7 +265,7 @@ private:
     Stream own_stream_;
     cudaStream_t stream_ = nullptr;
     DeviceMemory arena_;
-    index_t total_ = 0, arrivals_ = 0, journal_at_ = 0, parameter_bytes_ = 0, result_bytes_ = 64, host_bytes_ = 0, host_begin_[2]{};
+    index_t total_ = 0, arrivals_ = 0, counter_bytes_ = 0, partial_at_ = 0, journal_at_ = 0, parameter_bytes_ = 0, result_bytes_ = 64, host_bytes_ = 0, host_begin_[2]{};
     Sources sources_[2];
     Staging staging_[2];
     std::size_t turn_ = 0;  ///< the staging memory that the host may write
@@ -305,7 +305,15 @@ private:
             return at;
         };
         (void)append(plan);
-        arrivals_ = append(max_stages * index_t{sizeof(unsigned)});
+        index_t counters = 0, partial_floats = 0; // of all kernels: they run one after the other
+        for (Program const* program : programs_)
+            for (auto const& stage : program->stages) {
+                counters = (std::max)(counters, stage.kernel.workspace.counters);
+                partial_floats = (std::max)(partial_floats, stage.kernel.workspace.partial_floats);
+            }
+        counter_bytes_ = (max_stages + counters) * index_t{sizeof(unsigned)};
+        arrivals_ = append(counter_bytes_);
+        partial_at_ = append(partial_floats * index_t{sizeof(float)});
         journal_at_ = append(index_t{sizeof(Journal)});
         for (std::size_t p = 0; p < programs_.size(); ++p) {
             bool const trains = p == 0 && programs_.size() > 1;
@@ -376,6 +384,8 @@ private:
         call_.arena = arena();
         call_.head = sources.on_device(program.find(head_op), block, buffer);
         call_.arrivals = arrivals_;
+        call_.counters = arrivals_ + max_stages * index_t{sizeof(unsigned)};
+        call_.partial = partial_at_;
         call_.capacity = program.capacity;
         call_.journal = p == 0 && program.loss_offset >= 0 ? device_journal() : nullptr;
         call_.loss = program.loss_offset;

@@ -8,10 +8,12 @@
 ///         static constexpr index_t shared;                       // bytes of shared memory
 ///         static constexpr index_t blocks(index_t capacity);     // for a batch of so many samples
 ///         template <class C> __device__ static void run(C const& context, index_t block, std::byte* shared);
+///         static constexpr index_t partial_floats, counters;     // may be missing: of its workspace, see detail::Workspace
 ///     };
 #pragma once
 
 #include <tenon/cpu/stage.hpp>
+#include <tenon/cuda/tile/epilogue.hpp>
 
 #include <tuple>
 
@@ -33,6 +35,8 @@ struct Context {
     std::byte* arena;
     int samples; ///< in this batch
     P const& places;
+    float* partial = nullptr;     ///< Job::partial_floats for this launch alone
+    unsigned* counters = nullptr; ///< Job::counters, zero before and after
 
     template <class T, int S>
     [[nodiscard]] __device__ T* at() const {
@@ -81,6 +85,23 @@ struct Distance<Extents<E...>, Stride...> {
         return merge_axes(static_cast<int>(sizeof...(E)), extent, stride);
     }();
     static constexpr int count = axes.count;
+
+    /// Are K neighbours, the first a multiple of K, one element?
+    static constexpr bool same(index_t k) {
+        for (int i = 0; i < count; ++i)
+            if (axes.inner[i] % k != 0) return false;
+        return true;
+    }
+    /// Do they lie next to each other, the first at a multiple of K?
+    static constexpr bool line(index_t k) {
+        bool found = false;
+        for (int i = 0; i < count; ++i) {
+            bool const innermost = axes.inner[i] == 1;
+            if (innermost ? axes.stride[i] != 1 || axes.extent[i] % k != 0 : axes.inner[i] % k != 0 || axes.stride[i] % k != 0) return false;
+            found = found || innermost;
+        }
+        return found;
+    }
 
     template <int I, class Index>
     __device__ static Index term(Index at) {
@@ -145,7 +166,19 @@ struct Epilogue<cpu::Epilogue<Lanes, Batched, FirstSlot, Extents<E...>, Program,
     __device__ static void run(C const& c, index_t const (&sample)[K], Index const (&at)[K], float (&tile)[K]) {
         if constexpr (!empty) {
             typename RegistersOf<Program, K, std::make_integer_sequence<int, Program::size>>::type values;
-            steps<K>(c, sample, at, tile, values, std::make_integer_sequence<int, Program::size>{});
+            steps<K, false>(c, sample, at, tile, values, std::make_integer_sequence<int, Program::size>{});
+        }
+    }
+    /// For K neighbours of one sample; `first` is a multiple of K, a power of two. Reads and writes lines where memory has them.
+    template <int K, class C>
+    __device__ static void run_line(C const& c, index_t sample, Index first, float (&tile)[K]) {
+        if constexpr (!empty) {
+            index_t samples[K];
+            Index at[K];
+#pragma unroll
+            for (int k = 0; k < K; ++k) samples[k] = sample, at[k] = first + static_cast<Index>(k);
+            typename RegistersOf<Program, K, std::make_integer_sequence<int, Program::size>>::type values;
+            steps<K, true>(c, samples, at, tile, values, std::make_integer_sequence<int, Program::size>{});
         }
     }
     /// For one element; returns what the program leaves in the tile.
@@ -159,17 +192,33 @@ struct Epilogue<cpu::Epilogue<Lanes, Batched, FirstSlot, Extents<E...>, Program,
     }
 
 private:
-    template <int K, class C, class Values, int... I>
+    template <int K, bool Line, class C, class Values, int... I>
     __device__ static void steps(C const& c, index_t const (&sample)[K], Index const (&at)[K], float (&tile)[K], Values& values, std::integer_sequence<int, I...>) {
-        (step<I, K>(c, sample, at, tile, values), ...);
+        (step<I, K, Line>(c, sample, at, tile, values), ...);
     }
 
-    template <int I, int K, class C, class Values>
+    template <int I, int K, bool Line, class C, class Values>
     __device__ static void step(C const& c, index_t const (&sample)[K], Index const (&at)[K], float (&tile)[K], Values& values) {
         using S = Step<Program, I>;
         constexpr Fn fn = S::fn;
         using Result = result_t<fn, float>;
         auto& result = static_cast<Register<I, Result, K>&>(values);
+        if constexpr (Line && K > 1 && (fn == Fn::load || fn == Fn::store)) {
+            using M = Mover<field<S::operand>, FirstSlot + S::operand>;
+            if constexpr (fn == Fn::load && M::template same<K>) {
+                float const value = M::read(c, sample[0], at[0], tile[0]);
+#pragma unroll
+                for (int k = 0; k < K; ++k) result.value[k] = value;
+                return;
+            } else if constexpr (fn == Fn::load && M::template line<K>) {
+                return tile::fetch_line<K>(result.value, M::place(c, sample[0], at[0]));
+            } else if constexpr (fn == Fn::store && M::template line<K>) {
+                float line[K];
+#pragma unroll
+                for (int k = 0; k < K; ++k) line[k] = argument<I, 0>(values, k);
+                return tile::store_line<K>(M::place(c, sample[0], at[0]), line);
+            }
+        }
 #pragma unroll
         for (int k = 0; k < K; ++k) {
             if constexpr (fn == Fn::constant) result.value[k] = S::value;
@@ -208,11 +257,18 @@ private:
         Mover<field<O>, FirstSlot + O>::write(c, sample, at, tile, value);
     }
 
-    /// How a field's element is reached.
+    /// No two neighbours share anything.
+    struct Single {
+        template <int K>
+        static constexpr bool same = false;
+        template <int K>
+        static constexpr bool line = false;
+    };
+    /// How a field's element is reached. same: K neighbours, the first a multiple of K, are one element; line: they lie in an aligned line.
     template <class Field, int S>
     struct Mover;
     template <int S>
-    struct Mover<cpu::TileField, S> {
+    struct Mover<cpu::TileField, S> : Single {
         template <class C>
         __device__ static float read(C const&, index_t, Index, float tile) {
             return tile;
@@ -224,6 +280,10 @@ private:
     };
     template <int S>
     struct Mover<cpu::NumberField, S> {
+        template <int K>
+        static constexpr bool same = true;
+        template <int K>
+        static constexpr bool line = false;
         template <class C>
         __device__ static float read(C const& c, index_t, Index, float) {
             return *c.template at<float const, S>();
@@ -235,6 +295,10 @@ private:
     };
     template <class T, bool B, index_t N, index_t... Stride, int S>
     struct Mover<cpu::Field<T, B, N, Stride...>, S> {
+        template <int K>
+        static constexpr bool same = Distance<Extents<E...>, Stride...>::same(K);
+        template <int K>
+        static constexpr bool line = std::is_same_v<T, float> && N % K == 0 && Distance<Extents<E...>, Stride...>::line(K);
         template <class C>
         __device__ static T* place(C const& c, index_t sample, Index at) {
             T* const first = c.template at<T, S>() + Distance<Extents<E...>, Stride...>::of(at);
@@ -251,7 +315,7 @@ private:
         }
     };
     template <index_t N, index_t... Stride, int S>
-    struct Mover<cpu::RandomField<N, Stride...>, S> {
+    struct Mover<cpu::RandomField<N, Stride...>, S> : Single {
         template <class C>
         __device__ static float read(C const& c, index_t sample, Index at, float) {
             auto const element = static_cast<std::uint64_t>(sample) * static_cast<std::uint64_t>(N) + static_cast<std::uint64_t>(Distance<Extents<E...>, Stride...>::of(at));

@@ -141,6 +141,7 @@ struct Frozen {
 /// The compiled form of what `Source` writes.
 template <class Source>
 struct Compiled {
+    using From = Source;
     static constexpr auto layout = Source::layout;
     static constexpr auto const& tables = detail::Frozen<Source>::find();
 };

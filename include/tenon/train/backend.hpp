@@ -2,6 +2,7 @@
 /// Where a trainer can run, as a type: what the trainer must know of a device beyond its machine.
 #pragma once
 
+#include <tenon/core/precision.hpp>
 #include <tenon/cpu/machine.hpp>
 #include <tenon/cpu/operations.hpp>
 
@@ -21,7 +22,7 @@ template <>
 struct Backend<Cpu> {
     using Machine = cpu::Machine;
     using Device = cpu::Cpu;
-    template <class Of>
+    template <class Of, class Factors = float32>
     using Source = Of;
 
     static constexpr int lanes_for(index_t batch) { return cpu::lanes_for(batch); }

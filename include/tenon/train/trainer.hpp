@@ -34,8 +34,9 @@ constexpr auto find_loss_check() {
 ///     Trainer trainer{LeNet{}, CrossEntropy{}, SGD{.lr = 0.001f, .momentum = 0.9f}, batch<4>, Options{.seed = 1}};
 /// Everything a step does is planned at compile time; after construction a step allocates nothing. Neither copyable nor movable:
 /// hand out references. What it can do is in training::TrainerCore. Reuse = false gives every value bytes of its own, for tests.
-/// Where: Cpu, or under nvcc Cuda, given before the options: `batch<64>, Cuda{}, Options{.seed = 1}`.
-template <class Net, class Loss, class Optimizer, class BatchSize, bool Reuse = true, class Where = Cpu>
+/// Where: Cpu, or under nvcc Cuda, given before the options: `batch<64>, Cuda{}, Options{.seed = 1}`. Factors: what products are made
+/// of on a GPU, given behind the batch: `batch<64>, precision<tf32>, Cuda{}`.
+template <class Net, class Loss, class Optimizer, class BatchSize, bool Reuse = true, class Where = Cpu, class Factors = float32>
 class Trainer : public training::TrainerCore<Loss, Optimizer, typename training::Backend<Where>::Machine> {
     using Backend = training::Backend<Where>;
     using Core = training::TrainerCore<Loss, Optimizer, typename Backend::Machine>;
@@ -43,8 +44,8 @@ class Trainer : public training::TrainerCore<Loss, Optimizer, typename training:
     static constexpr bool network_is_valid = Net::valid;
     static constexpr graph::BatchLayout layout{BatchSize::size, Backend::lanes_for(BatchSize::size)};
 
-    using Training = graph::Compiled<typename Backend::template Source<training::TrainingSource<Net, Loss, Optimizer, layout, Reuse>>>;
-    using Inference = graph::Compiled<typename Backend::template Source<training::InferenceSource<Net, Loss, layout, Training::tables.memory.kept>>>;
+    using Training = graph::Compiled<typename Backend::template Source<training::TrainingSource<Net, Loss, Optimizer, layout, Reuse>, Factors>>;
+    using Inference = graph::Compiled<typename Backend::template Source<training::InferenceSource<Net, Loss, layout, Training::tables.memory.kept>, Factors>>;
 
     static_assert(decltype(detail::find_loss_check<network_is_valid, Loss, Training::tables.verdict>())::type::reported);
     static constexpr bool valid = network_is_valid && Training::tables.verdict.ok();
@@ -62,6 +63,10 @@ public:
         : Core(training::network_facts<Net, Training>(batch_size), make<Training>(), make<Inference>(), setup({}, options), std::move(loss), std::move(optimizer), options) {}
     TENON_ALWAYS_INLINE Trainer(Net, Loss loss, Optimizer optimizer, BatchSize, Where const& where, Options const& options = {})
         : Core(training::network_facts<Net, Training>(batch_size), make<Training>(), make<Inference>(), setup(where, options), std::move(loss), std::move(optimizer), options) {}
+    TENON_ALWAYS_INLINE Trainer(Net, Loss loss, Optimizer optimizer, BatchSize, Precision<Factors>, Options const& options = {})
+        : Trainer(Net{}, std::move(loss), std::move(optimizer), BatchSize{}, options) {}
+    TENON_ALWAYS_INLINE Trainer(Net, Loss loss, Optimizer optimizer, BatchSize, Precision<Factors>, Where const& where, Options const& options = {})
+        : Trainer(Net{}, std::move(loss), std::move(optimizer), BatchSize{}, where, options) {}
 
 private:
     // Nothing is made of a network that is in error: the one message about it is enough.
@@ -82,5 +87,13 @@ template <class Net, class Loss, class Optimizer, class BatchSize, training::Pla
 Trainer(Net, Loss, Optimizer, BatchSize, Where) -> Trainer<Net, Loss, Optimizer, BatchSize, true, Where>;
 template <class Net, class Loss, class Optimizer, class BatchSize, training::Place Where>
 Trainer(Net, Loss, Optimizer, BatchSize, Where, Options const&) -> Trainer<Net, Loss, Optimizer, BatchSize, true, Where>;
+template <class Net, class Loss, class Optimizer, class BatchSize, class Factors>
+Trainer(Net, Loss, Optimizer, BatchSize, Precision<Factors>) -> Trainer<Net, Loss, Optimizer, BatchSize, true, Cpu, Factors>;
+template <class Net, class Loss, class Optimizer, class BatchSize, class Factors>
+Trainer(Net, Loss, Optimizer, BatchSize, Precision<Factors>, Options const&) -> Trainer<Net, Loss, Optimizer, BatchSize, true, Cpu, Factors>;
+template <class Net, class Loss, class Optimizer, class BatchSize, class Factors, training::Place Where>
+Trainer(Net, Loss, Optimizer, BatchSize, Precision<Factors>, Where) -> Trainer<Net, Loss, Optimizer, BatchSize, true, Where, Factors>;
+template <class Net, class Loss, class Optimizer, class BatchSize, class Factors, training::Place Where>
+Trainer(Net, Loss, Optimizer, BatchSize, Precision<Factors>, Where, Options const&) -> Trainer<Net, Loss, Optimizer, BatchSize, true, Where, Factors>;
 
 } // namespace tenon

@@ -43,8 +43,6 @@ struct Cut {
 
 namespace detail {
 
-inline constexpr int block_warps = 4; ///< of every tile, so that any two products can share a launch
-
 /// Floats of one stage, at most: padding included.
 [[nodiscard]] constexpr index_t stage_floats(Cut const& c, bool across) {
     return across ? index_t{c.depth} * (c.rows + c.columns + 16) : index_t{c.rows + c.columns} * (c.depth + 16);
@@ -106,20 +104,20 @@ inline constexpr int block_warps = 4; ///< of every tile, so that any two produc
 
 } // namespace detail
 
-/// The cheapest tile for a product.
+/// The cheapest tile for a product. FFMA takes the place of tensor cores where there are too few rows to fill them, and where no
+/// tile of theirs fits: nearer the truth, never further.
 [[nodiscard]] constexpr Cut choose(Sizes const& s) {
     Cut best;
     constexpr int row_choices[] = {4, 8, 16, 32, 64, 128}, column_choices[] = {8, 16, 24, 32, 40, 48, 56, 64, 128}, depth_choices[] = {16, 32, 64, 128};
-    for (bool const tensor : {false, true}) {
-        if (tensor && s.tensor == 0) continue;
-        // FFMA in place of tensor cores where there are too few rows to fill them: nearer the truth, never further.
-        if (!tensor && s.tensor > 0 && s.rows > 8) continue;
+    for (bool const tensor : {true, false}) {
+        if (tensor && (s.tensor == 0 || s.rows <= 8)) continue;
+        if (!tensor && best.rows > 0) continue;
         for (int rows : row_choices)
             for (int columns : column_choices)
                 for (int depth : depth_choices)
                     for (int stages = 2; stages <= 4; ++stages)
                         for (int splits = 1; splits <= (s.may_split ? 256 : 1); splits *= 2) {
-                            if (rows > 4 && rows >= 2 * s.rows) continue;
+                            if (rows > 4 * s.window && rows >= 2 * s.rows) continue;
                             if (columns > 8 && columns >= 2 * s.columns) continue;
                             if (splits > 1 && splits * depth > s.depth) continue;
                             Cut c = detail::with_warps({.rows = rows, .columns = columns, .depth = depth, .stages = stages, .splits = splits, .tensor = tensor});

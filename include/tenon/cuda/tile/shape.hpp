@@ -5,20 +5,24 @@
 #pragma once
 
 #include <tenon/core/config.hpp>
+#include <tenon/core/precision.hpp>
 
 namespace tenon::cuda::tile {
 
 // --- precision: of the factors. Sums are float in all of them.
 
-struct Float {};   ///< FFMA: exact products, one rounding each
-struct Tf32 {};    ///< tensor cores, factors rounded to 11 significant bits
-struct Tf32x3 {};  ///< tensor cores, factors as sums of two tf32: about 21 bits. Infinite factors give NaN
-struct Bf16 {};    ///< tensor cores, factors rounded to 8 significant bits
+using Float = float32; ///< FFMA
+using Tf32 = tf32;
+using Tf32x3 = tf32x3;
+using Bf16 = bf16;
 
 template <class Precision>
 inline constexpr bool on_tensor_cores = true;
 template <>
 inline constexpr bool on_tensor_cores<Float> = false;
+
+/// Warps of a chosen tile's block: of every one, so that any products can share a launch.
+inline constexpr int block_warps = 4;
 
 /// The least compute capability that has it, as 80 for 8.0.
 template <class Precision>
