@@ -204,27 +204,42 @@ private:
         using Result = result_t<fn, float>;
         auto& result = static_cast<Register<I, Result, K>&>(values);
         if constexpr (Line && K > 1 && (fn == Fn::load || fn == Fn::store)) {
-            using M = Mover<field<S::operand>, FirstSlot + S::operand>;
-            if constexpr (fn == Fn::load && M::template same<K>) {
-                float const value = M::read(c, sample[0], at[0], tile[0]);
+            line_step<I, K, fn == Fn::store>(c, sample, at, tile, values, result);
+        } else {
 #pragma unroll
-                for (int k = 0; k < K; ++k) result.value[k] = value;
-                return;
-            } else if constexpr (fn == Fn::load && M::template line<K>) {
-                return tile::fetch_line<K>(result.value, M::place(c, sample[0], at[0]));
-            } else if constexpr (fn == Fn::store && M::template line<K>) {
-                float line[K];
-#pragma unroll
-                for (int k = 0; k < K; ++k) line[k] = argument<I, 0>(values, k);
-                return tile::store_line<K>(M::place(c, sample[0], at[0]), line);
+            for (int k = 0; k < K; ++k) {
+                if constexpr (fn == Fn::constant) result.value[k] = S::value;
+                else if constexpr (fn == Fn::load || fn == Fn::random) result.value[k] = read<S::operand>(c, sample[k], at[k], tile[k]);
+                else if constexpr (fn == Fn::store) write<S::operand>(c, sample[k], at[k], tile[k], argument<I, 0>(values, k));
+                else result.value[k] = evaluate_scalar<fn, float>(argument<I, 0>(values, k), argument<I, 1>(values, k), argument<I, 2>(values, k));
             }
         }
+    }
+
+    /// A load or store of K neighbours: one access where they are one element or an aligned line.
+    template <int I, int K, bool Stores, class C, class Values, class Result>
+    __device__ static void line_step(C const& c, index_t const (&sample)[K], Index const (&at)[K], float (&tile)[K], Values& values, Register<I, Result, K>& result) {
+        constexpr int operand = Step<Program, I>::operand;
+        using M = Mover<field<operand>, FirstSlot + operand>;
+        if constexpr (Stores) {
+            float line[K];
 #pragma unroll
-        for (int k = 0; k < K; ++k) {
-            if constexpr (fn == Fn::constant) result.value[k] = S::value;
-            else if constexpr (fn == Fn::load || fn == Fn::random) result.value[k] = read<S::operand>(c, sample[k], at[k], tile[k]);
-            else if constexpr (fn == Fn::store) write<S::operand>(c, sample[k], at[k], tile[k], argument<I, 0>(values, k));
-            else result.value[k] = evaluate_scalar<fn, float>(argument<I, 0>(values, k), argument<I, 1>(values, k), argument<I, 2>(values, k));
+            for (int k = 0; k < K; ++k) line[k] = argument<I, 0>(values, k);
+            if constexpr (M::template line<K>) {
+                tile::store_line<K>(M::place(c, sample[0], at[0]), line);
+            } else {
+#pragma unroll
+                for (int k = 0; k < K; ++k) M::write(c, sample[k], at[k], tile[k], line[k]);
+            }
+        } else if constexpr (M::template line<K>) {
+            tile::fetch_line<K>(result.value, M::place(c, sample[0], at[0]));
+        } else if constexpr (M::template same<K>) {
+            float const value = M::read(c, sample[0], at[0], tile[0]);
+#pragma unroll
+            for (int k = 0; k < K; ++k) result.value[k] = value;
+        } else {
+#pragma unroll
+            for (int k = 0; k < K; ++k) result.value[k] = M::read(c, sample[k], at[k], tile[k]);
         }
     }
 

@@ -66,4 +66,10 @@ struct TileJob {
     }
 };
 
+/// The job of product P in the compiled graph C. A function, not an alias: nvcc's host stubs spell aliases out, and C with them.
+template <class C, class P, class Slots, class Ending>
+constexpr auto tile_job() {
+    return TileJob<P, typename C::From::factors, C::layout.capacity, Slots, Ending>{};
+}
+
 } // namespace tenon::cuda

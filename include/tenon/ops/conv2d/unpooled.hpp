@@ -8,16 +8,17 @@
 
 namespace tenon::conv2d {
 
-/// The windows of such a pool: side by side, without padding.
+/// The windows of such a pool: side by side, without padding, of 2 or 4 positions, which one thread can hold.
 struct Windows {
     int height = 1, width = 1;
 
     /// They lie behind a convolution's geometry in a node's attributes.
     [[nodiscard]] constexpr int attribute() const { return height << 16 | width; }
     [[nodiscard]] static constexpr Windows of(graph::Node const& node) { return {node.attribute[9] >> 16, node.attribute[9] & 0xFFFF}; }
-    /// Fits a pool whose windows do not overlap.
+    /// Is a pool one with such windows?
     [[nodiscard]] static constexpr bool fit(pool2d::Geometry const& g) {
-        return g.stride == g.kernel && g.padding == Size2d{0} && g.kernel.height < 1 << 15 && g.kernel.width < 1 << 16;
+        int const positions = g.kernel.height * g.kernel.width;
+        return g.stride == g.kernel && g.padding == Size2d{0} && (positions == 2 || positions == 4);
     }
 };
 

@@ -7,16 +7,6 @@
 
 namespace tenon::cuda {
 
-namespace detail {
-
-/// Product P of a stage, whose operands are its first two inputs; Slots says in which order.
-template <class C, int S, class P, class Slots>
-constexpr auto linear_job() {
-    return TileJob<P, typename C::From::factors, C::layout.capacity, Slots, ProgramEnding<DeviceEpilogue<C, S, 0>>>{};
-}
-
-} // namespace detail
-
 /// y [samples, out] = x [samples, in] weight [out, in]
 template <>
 struct CudaStage<&linear::forward_op> {
@@ -25,7 +15,7 @@ struct CudaStage<&linear::forward_op> {
         constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr Dims weight = graph::input_shape<C, node>(1);
         using P = tile::LinearForward<tile::Plain, static_cast<int>(weight[1]), static_cast<int>(weight[0])>;
-        return detail::linear_job<C, S, P, FloatSlots<input_slot, input_slot + 1>>();
+        return tile_job<C, P, FloatSlots<input_slot, input_slot + 1>, ProgramEnding<DeviceEpilogue<C, S, 0>>>();
     }
 };
 
@@ -37,7 +27,7 @@ struct CudaStage<&linear::input_gradient_op> {
         constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr Dims weight = graph::input_shape<C, node>(1);
         using P = tile::LinearInputGradient<tile::Plain, static_cast<int>(weight[1]), static_cast<int>(weight[0])>;
-        return detail::linear_job<C, S, P, FloatSlots<input_slot, input_slot + 1>>();
+        return tile_job<C, P, FloatSlots<input_slot, input_slot + 1>, ProgramEnding<DeviceEpilogue<C, S, 0>>>();
     }
 };
 
@@ -48,7 +38,7 @@ struct CudaStage<&linear::weight_gradient_op> {
     static constexpr auto job() {
         constexpr Dims weight = graph::anchor_of<C, S>().shape;
         using P = tile::LinearWeightGradient<tile::Plain, tile::Plain, static_cast<int>(weight[1]), static_cast<int>(weight[0])>;
-        return detail::linear_job<C, S, P, FloatSlots<input_slot + 1, input_slot>>();
+        return tile_job<C, P, FloatSlots<input_slot + 1, input_slot>, ProgramEnding<DeviceEpilogue<C, S, 0>>>();
     }
 };
 
