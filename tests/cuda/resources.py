@@ -4,6 +4,13 @@ import re
 import sys
 
 PLAIN = {"ElementJob", "SumJob"}  # whose first argument of a class type says what they compute
+# Of a TileJob its operands say it: the first of these that is found.
+PRODUCTS = {
+    "Reversed<": "convolution input gradient",
+    "Positions<": "convolution input gradient, folded",
+    "Taps<": "convolution weight gradient",
+    "Patches<": "convolution",
+}
 
 
 def arguments(text: str) -> list:
@@ -21,7 +28,10 @@ def arguments(text: str) -> list:
 
 
 def job_name(job: str) -> str:
-    names = [name for name in re.findall(r"(\w+)<", job) if name not in PLAIN]
+    if job.find("TileJob<") >= 0:
+        names = [name for operand, name in PRODUCTS.items() if operand in job] or ["product"]
+    else:
+        names = [name for name in re.findall(r"(\w+)<", job) if name not in PLAIN]
     shape = re.search(r"Extents<([^>]*)>", job)
     return names[0] + (" [" + ", ".join(re.findall(r"\d+", shape[1])) + "]" if shape else "")
 

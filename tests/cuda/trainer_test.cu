@@ -51,20 +51,15 @@ void check_against_cpu() {
 
 bool same_bits(std::vector<float> const& a, std::vector<float> const& b) { return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0; }
 
-} // namespace
-
-TEST_CASE("ten steps on the device are those of the CPU, full batches and short ones") {
-    check_against_cpu<3>();
-    check_against_cpu<5>();
-}
-
-TEST_CASE("same seed, same bits: run after run, captured or launched kernel by kernel, on memory that is used again or not") {
+template <index_t N>
+void check_bits() {
+    CAPTURE(N);
     Options const options{.seed = 9};
-    Trainer first{Small{}, CrossEntropy{}, sgd, batch<5>, Cuda{}, options};
-    Trainer again{Small{}, CrossEntropy{}, sgd, batch<5>, Cuda{}, options};
-    Trainer eager{Small{}, CrossEntropy{}, sgd, batch<5>, Cuda{.graphs = false}, options};
-    Trainer poisoned{Small{}, CrossEntropy{}, sgd, batch<5>, Cuda{}, Options{.seed = 9, .poison_dead_buffers = true}};
-    Trainer<Small, CrossEntropy, SGD, Batch<5>, false, Cuda> spacious{Small{}, CrossEntropy{}, sgd, batch<5>, Cuda{}, options};
+    Trainer first{Small{}, CrossEntropy{}, sgd, batch<N>, Cuda{}, options};
+    Trainer again{Small{}, CrossEntropy{}, sgd, batch<N>, Cuda{}, options};
+    Trainer eager{Small{}, CrossEntropy{}, sgd, batch<N>, Cuda{.graphs = false}, options};
+    Trainer poisoned{Small{}, CrossEntropy{}, sgd, batch<N>, Cuda{}, Options{.seed = 9, .poison_dead_buffers = true}};
+    Trainer<Small, CrossEntropy, SGD, Batch<N>, false, Cuda> spacious{Small{}, CrossEntropy{}, sgd, batch<N>, Cuda{}, options};
     auto const losses = ten_steps(first);
     CHECK(losses == ten_steps(again));
     CHECK(losses == ten_steps(eager));
@@ -75,6 +70,19 @@ TEST_CASE("same seed, same bits: run after run, captured or launched kernel by k
     CHECK(same_bits(w, weights(eager)));
     CHECK(same_bits(w, weights(poisoned)));
     CHECK(same_bits(w, weights(spacious)));
+}
+
+} // namespace
+
+TEST_CASE("ten steps on the device are those of the CPU, full batches and short ones") {
+    check_against_cpu<3>();
+    check_against_cpu<5>();
+    check_against_cpu<37>();
+}
+
+TEST_CASE("same seed, same bits: run after run, captured or launched kernel by kernel, on memory that is used again or not") {
+    check_bits<5>();
+    check_bits<37>(); // large enough for blocks that share a sum
 }
 
 TEST_CASE("weights that the host writes reach the device, and evaluation and prediction use them") {

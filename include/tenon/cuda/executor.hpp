@@ -64,11 +64,12 @@ struct JobFacts {
     int threads = 0;
     index_t blocks = 0; ///< of a full batch
     index_t counters = 0, partial_floats = 0;
+    int least_architecture = 0; ///< the least compute capability, as 80 for 8.0
 };
 
 template <class Job>
 constexpr JobFacts facts_of(index_t capacity) {
-    if constexpr (requires { Job::partial_floats; }) return {Job::threads, Job::blocks(capacity), Job::counters, Job::partial_floats};
+    if constexpr (requires { Job::partial_floats; }) return {Job::threads, Job::blocks(capacity), Job::counters, Job::partial_floats, Job::least_architecture};
     else return {Job::threads, Job::blocks(capacity)};
 }
 
@@ -371,6 +372,12 @@ struct Executor {
         return sum;
     }
 
+    static constexpr int least_architecture(int first, int end) {
+        int least = 0;
+        for (int s = first; s < end; ++s) least = (std::max)(least, facts[static_cast<std::size_t>(s)].least_architecture);
+        return least;
+    }
+
     template <int W, int... I>
     static constexpr auto launcher(std::integer_sequence<int, I...>) {
         constexpr int first = table.begin[W], fetches = W == fetching_wave ? 1 : 0;
@@ -389,6 +396,7 @@ struct WaveKernel {
     int jobs = 0;         ///< stages of the wave
     bool fetches = false; ///< can it gather the next step's batch as well?
     Workspace workspace;  ///< that its jobs need
+    int least_architecture = 0; ///< the least compute capability that has what they need, as 80 for 8.0
 };
 
 /// What graph::make_program asks of a device.
@@ -401,7 +409,8 @@ struct Device {
         graph::StageTable<C, Kernel> table;
         [&]<int... W>(std::integer_sequence<int, W...>) {
             ((table.kernel[E::table.begin[W]] = {E::template launcher<W>(std::make_integer_sequence<int, E::table.begin[W + 1] - E::table.begin[W]>{}),
-                                                 E::table.begin[W + 1] - E::table.begin[W], W == E::fetching_wave, E::workspace(E::table.begin[W], E::table.begin[W + 1])}),
+                                                 E::table.begin[W + 1] - E::table.begin[W], W == E::fetching_wave, E::workspace(E::table.begin[W], E::table.begin[W + 1]),
+                                                 E::least_architecture(E::table.begin[W], E::table.begin[W + 1])}),
              ...);
         }(std::make_integer_sequence<int, E::waves>{});
         return table;

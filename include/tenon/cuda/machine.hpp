@@ -43,6 +43,7 @@ public:
             if (std::optional<std::string> const reason = obstacle()) fail("CUDA: " + *reason);
         DeviceScope const scope{device_};
         if (std::string const reason = detail::obstacle_on_current_device(); !reason.empty()) fail("CUDA: device " + std::to_string(device_) + ": " + reason);
+        check_architecture();
         if (where.stream == nullptr) own_stream_ = make_stream();
         stream_ = where.stream == nullptr ? own_stream_.get() : where.stream;
 
@@ -287,6 +288,18 @@ private:
     [[nodiscard]] Journal* device_journal() const { return reinterpret_cast<Journal*>(arena() + journal_at_); }
     [[nodiscard]] std::byte* staged(std::size_t program, index_t at) const { return static_cast<std::byte*>(staging_[turn_].memory.get()) + host_begin_[program] + at; }
     [[nodiscard]] std::size_t number_of(Program const& program) const { return &program == programs_[0] ? 0 : 1; }
+
+    /// Has the device what the kernels were made for?
+    void check_architecture() const {
+        int least = 0, major = 0, minor = 0;
+        for (Program const* program : programs_)
+            for (auto const& stage : program->stages) least = (std::max)(least, stage.kernel.least_architecture);
+        check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device_), "asking for the compute capability of device", device_);
+        check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device_), "asking for the compute capability of device", device_);
+        if (10 * major + minor < least)
+            fail(message({"CUDA: device ", device_, " has compute capability ", major, ".", minor, "; the trainer's precision<...> needs ", least / 10, ".", least % 10,
+                          " for its products on tensor cores. Leave it out: float32 runs everywhere"}));
+    }
 
     /// Parameters lie together at the arena's beginning.
     [[nodiscard]] static index_t parameter_region(Program const& program) {

@@ -8,7 +8,8 @@
 ///         static constexpr index_t shared;                       // bytes of shared memory
 ///         static constexpr index_t blocks(index_t capacity);     // for a batch of so many samples
 ///         template <class C> __device__ static void run(C const& context, index_t block, std::byte* shared);
-///         static constexpr index_t partial_floats, counters;     // may be missing: of its workspace, see detail::Workspace
+///         static constexpr index_t partial_floats, counters;     // of its workspace, see detail::Workspace; may be missing,
+///         static constexpr int least_architecture;               // with this: the least compute capability, as 80 for 8.0
 ///     };
 #pragma once
 
@@ -146,6 +147,15 @@ struct RegistersOf<P, K, std::integer_sequence<int, I...>> {
     struct type : Register<I, result_t<Step<P, I>::fn, float>, K>... {};
 };
 
+/// Does program P store an operand that lies in memory? InMemory: which of its operands do.
+template <class P, bool... InMemory>
+inline constexpr bool stores_in_memory = [] {
+    constexpr bool in_memory[] = {InMemory..., false};
+    for (int i = 0; i < P::size; ++i)
+        if (P::step(i).fn == Fn::store && in_memory[P::step(i).operand()]) return true;
+    return false;
+}();
+
 /// A phase's program over elements of its iteration space; `Of` is its cpu::Epilogue with one lane. Indices are 32 bits wide where that is enough.
 template <class Of>
 struct Epilogue;
@@ -157,6 +167,8 @@ struct Epilogue<cpu::Epilogue<Lanes, Batched, FirstSlot, Extents<E...>, Program,
     static constexpr bool batched = Batched;
     static constexpr bool empty = Program::size == 0;
     static constexpr int slots = FirstSlot + static_cast<int>(sizeof...(Fields));
+    /// Does it leave anything in memory?
+    static constexpr bool stores = stores_in_memory<Program, !std::is_same_v<Fields, cpu::TileField>...>;
     using Index = std::conditional_t<(count < (index_t{1} << 31)), std::uint32_t, std::uint64_t>;
 
     /// Runs the program for K elements at once: all loads come before the first store.

@@ -57,6 +57,7 @@ struct TileJob {
     static constexpr index_t shared = Shape::shared_floats * index_t{sizeof(float)};
     static constexpr index_t partial_floats = Shape::partial_floats(Capacity); ///< for blocks that share a sum: see detail::Workspace
     static constexpr index_t counters = Shape::counters(Capacity);
+    static constexpr int least_architecture = tile::least_architecture<typename tile::TileFor<P, Factors, Capacity>::precision>;
     static constexpr index_t blocks(index_t capacity) { return Shape::blocks(capacity); }
 
     template <class C>

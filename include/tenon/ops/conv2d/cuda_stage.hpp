@@ -19,39 +19,6 @@ struct convolution_of {
                                    g.stride.width, g.padding.height, g.padding.width, g.dilation.height, g.dilation.width, g.groups>;
 };
 
-/// What follows on whole windows of WH x WW positions of G's result: First on each position, the largest of them, Post on that.
-/// Tap: type of the winning tap, void where it is not wanted.
-template <class G, int WH, int WW, class First, class Tap, class Post>
-struct PooledEnding {
-    static constexpr int slots = First::slots > Post::slots ? First::slots : Post::slots;
-
-    template <class C>
-    struct Epilogue {
-        using Args = C;
-
-        template <int Count>
-        __device__ static void apply_window(C const& c, tile::Position const& position, float const (&value)[Count]) {
-            constexpr int width = G::out_width / WW, plane = G::out_height / WH * width;
-            int const window = position.index - position.channel * plane, oy = window / width * WH, ox = window % width * WW;
-            index_t sample[Count];
-            typename First::Index at[Count];
-            float y[Count];
-#pragma unroll
-            for (int q = 0; q < Count; ++q) {
-                sample[q] = position.sample;
-                at[q] = static_cast<typename First::Index>((position.channel * G::out_height + oy + q / WW) * G::out_width + ox + q % WW);
-                y[q] = value[q];
-            }
-            First::template run<Count>(c, sample, at, y);
-            Winner winner;
-#pragma unroll
-            for (int q = 0; q < Count; ++q) winner.meet(y[q], q);
-            if constexpr (!std::is_void_v<Tap>) c.template at<Tap, pool_companion_slot>()[position.offset()] = static_cast<Tap>(winner.tap);
-            Post::run(c, position.sample, static_cast<typename Post::Index>(position.index), winner.value);
-        }
-    };
-};
-
 /// N values of one plane of y, at positions[i] = {oy, ox}: they share each weight.
 template <class G, int N>
 __device__ inline void convolve(float const* x, float const* weight, int const (&oy)[N], int const (&ox)[N], float (&sum)[N]) {
@@ -73,6 +40,73 @@ __device__ inline void convolve(float const* x, float const* weight, int const (
             }
 }
 
+/// The first values of x and of the weights that an output channel reads.
+template <class G, class C>
+__device__ inline float const* planes_of(C const& c, index_t sample, int output) {
+    return c.template at<float const, input_slot>() + sample * (G::channels * G::in_plane) + output / G::group_outputs * (G::group_channels * G::in_plane);
+}
+template <class G, class C>
+__device__ inline float const* weights_of(C const& c, int output) {
+    return c.template at<float const, input_slot + 1>() + output * G::depth;
+}
+
+/// Where First stores values of y: those in no window (beside the last ones, between windows) must not be missing. Each is left to the
+/// window (wy, wx) before it. Pool: a pool2d::Problem over y's planes.
+template <class G, class First, class Pool, class C>
+__device__ inline void store_outside_windows(C const& c, index_t sample, int output, int wy, int wx) {
+    constexpr int down = static_cast<int>(Pool::out_height), right = static_cast<int>(Pool::out_width);
+    constexpr bool all_inside = Pool::stride_height <= Pool::kernel_height && (down - 1) * Pool::stride_height - Pool::padding_height + Pool::kernel_height >= G::out_height &&
+                                Pool::stride_width <= Pool::kernel_width && (right - 1) * Pool::stride_width - Pool::padding_width + Pool::kernel_width >= G::out_width;
+    if constexpr (First::stores && !all_inside) {
+        int const top = wy * Pool::stride_height - Pool::padding_height, left = wx * Pool::stride_width - Pool::padding_width;
+        int const bottom = wy + 1 == down ? G::out_height : top + Pool::stride_height, end = wx + 1 == right ? G::out_width : left + Pool::stride_width;
+#pragma unroll 1
+        for (int y = top < 0 ? 0 : top; y < bottom; ++y)
+#pragma unroll 1
+            for (int x = left < 0 ? 0 : left; x < end; ++x) {
+                if (y < top + Pool::kernel_height && x < left + Pool::kernel_width) continue;
+                int const oy[1] = {y}, ox[1] = {x};
+                float sum[1];
+                convolve<G>(planes_of<G>(c, sample, output), weights_of<G>(c, output), oy, ox, sum);
+                (void)First::run(c, sample, static_cast<typename First::Index>((output * G::out_height + y) * G::out_width + x), sum[0]);
+            }
+    }
+}
+
+/// What follows on whole windows of G's result: First on each position, the largest of them, Post on that. Pool: a pool2d::Problem
+/// over its planes. Tap: type of the winning tap, void where it is not wanted.
+template <class G, class First, class Pool, class Tap, class Post>
+struct PooledEnding {
+    static constexpr int slots = First::slots > Post::slots ? First::slots : Post::slots;
+
+    template <class C>
+    struct Epilogue {
+        using Args = C;
+
+        template <int Count>
+        __device__ static void apply_window(C const& c, tile::Position const& position, float const (&value)[Count]) {
+            constexpr int height = Pool::kernel_height, width = Pool::kernel_width, right = static_cast<int>(Pool::out_width);
+            int const window = position.index - position.channel * static_cast<int>(Pool::out_plane), wy = window / right, wx = window % right;
+            index_t sample[Count];
+            typename First::Index at[Count];
+            float y[Count];
+#pragma unroll
+            for (int q = 0; q < Count; ++q) {
+                sample[q] = position.sample;
+                at[q] = static_cast<typename First::Index>((position.channel * G::out_height + wy * height + q / width) * G::out_width + wx * width + q % width);
+                y[q] = value[q];
+            }
+            First::template run<Count>(c, sample, at, y);
+            Winner winner;
+#pragma unroll
+            for (int q = 0; q < Count; ++q) winner.meet(y[q], q);
+            if constexpr (!std::is_void_v<Tap>) c.template at<Tap, pool_companion_slot>()[position.offset()] = static_cast<Tap>(winner.tap);
+            store_outside_windows<G, First, Pool>(c, position.sample, position.channel, wy, wx);
+            Post::run(c, position.sample, static_cast<typename Post::Index>(position.index), winner.value);
+        }
+    };
+};
+
 /// A window of y, each value continued by First, and the largest of them: for pools whose windows overlap, are padded, or have other
 /// sizes than the tile kernel holds. Pool: a pool2d::Problem over y's planes. Tap: as in PooledEnding.
 template <class G, class First, class Pool, class Tap>
@@ -86,8 +120,7 @@ struct PooledConvolutionMake {
         int const output = static_cast<int>(at) / static_cast<int>(Pool::out_plane), window = static_cast<int>(at) % static_cast<int>(Pool::out_plane);
         int const y0 = window / static_cast<int>(Pool::out_width) * Pool::stride_height - Pool::padding_height;
         int const x0 = window % static_cast<int>(Pool::out_width) * Pool::stride_width - Pool::padding_width;
-        float const* const x = c.template at<float const, input_slot>() + sample * (G::channels * G::in_plane) + output / G::group_outputs * (G::group_channels * G::in_plane);
-        float const* const weight = c.template at<float const, input_slot + 1>() + output * G::depth;
+        float const *const x = planes_of<G>(c, sample, output), *const weight = weights_of<G>(c, output);
         Winner winner;
 #pragma unroll 1
         for (int first = 0; first < taps; first += at_once) {
@@ -106,6 +139,7 @@ struct PooledConvolutionMake {
             for (int n = 0; n < at_once; ++n)
                 if (inside[n]) winner.meet(First::run(c, sample, static_cast<typename First::Index>((output * G::out_height + oy[n]) * G::out_width + ox[n]), sum[n]), first + n);
         }
+        store_outside_windows<G, First, Pool>(c, sample, output, window / static_cast<int>(Pool::out_width), window % static_cast<int>(Pool::out_width));
         if constexpr (!std::is_void_v<Tap>)
             c.template at<Tap, pool_companion_slot>()[sample * (G::outputs * Pool::out_plane) + static_cast<index_t>(at)] = static_cast<Tap>(winner.tap);
         return winner.value;
@@ -128,12 +162,12 @@ struct CudaStage<&conv2d::forward_op> {
             static_assert(pool.is(pool2d::max_op), "tenon: only a max-pool can follow in a convolution's kernel");
             constexpr pool2d::Geometry g = pool2d::Geometry::of(pool);
             using Tap = std::conditional_t<(stage.pool_companion[0] >= 0), pool2d::index_type<pool>, void>;
+            using Pool = typename pool2d::problem_of<pool, node.shape>::type;
             using Post = DeviceEpilogue<C, S, 1>;
             if constexpr (conv2d::Windows::fit(g)) {
                 using P = tile::Conv2dForward<tile::Plain, G, tile::Windowed<g.kernel.height, g.kernel.width>>;
-                return tile_job<C, P, Slots, detail::PooledEnding<G, g.kernel.height, g.kernel.width, First, Tap, Post>>();
+                return tile_job<C, P, Slots, detail::PooledEnding<G, First, Pool, Tap, Post>>();
             } else {
-                using Pool = typename pool2d::problem_of<pool, node.shape>::type;
                 return ElementJob<usual_threads, C::layout.capacity, 1, detail::PooledConvolutionMake<G, First, Pool, Tap>, Post>{};
             }
         } else {
