@@ -16,6 +16,17 @@
 #define TENON_HOST_DEVICE
 #endif
 
+namespace tenon {
+
+/// Does this pass of nvcc make device code alone? What it compiles for the host is thrown away.
+#if defined(__CUDA_ARCH__)
+inline constexpr bool in_device_pass = true;
+#else
+inline constexpr bool in_device_pass = false;
+#endif
+
+} // namespace tenon
+
 /// Inlines where the optimiser alone would not: the register tiles of the CPU kernels depend on it.
 #if defined(__GNUC__)
 #define TENON_ALWAYS_INLINE [[gnu::always_inline]] inline

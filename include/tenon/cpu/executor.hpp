@@ -12,9 +12,9 @@ namespace detail {
 /// The operation that anchors stage S; null: pointwise work alone.
 template <class C, int S>
 constexpr graph::Op const* anchor_op() {
-    constexpr int anchor = C::tables.stages[S].anchor;
+    constexpr int anchor = C::stages[S].anchor;
     if constexpr (anchor < 0) return nullptr;
-    else return C::tables.nodes[static_cast<std::size_t>(anchor)].op;
+    else return C::nodes[static_cast<std::size_t>(anchor)].op;
 }
 
 } // namespace detail
@@ -31,8 +31,9 @@ struct Executor {
     /// Floats of scratch that each thread needs.
     static constexpr index_t scratch = [] {
         index_t most = 16;
-        for (StageKernel const& kernel : kernels)
-            if (index_t const needed = kernel.scratch(C::layout.blocks()); needed > most) most = needed;
+        if constexpr (!in_device_pass)
+            for (StageKernel const& kernel : kernels)
+                if (index_t const needed = kernel.scratch(C::layout.blocks()); needed > most) most = needed;
         return whole_lines(most);
     }();
 
@@ -51,7 +52,8 @@ struct Cpu {
     template <class C>
     static constexpr graph::StageTable<C, Kernel> stage_table() {
         graph::StageTable<C, Kernel> table;
-        for (std::size_t s = 0; s < table.kernel.size(); ++s) table.kernel[s] = Executor<C>::kernels[s].run;
+        if constexpr (!in_device_pass) // where nobody needs the CPU's kernels, and compiling them takes seconds
+            for (std::size_t s = 0; s < table.kernel.size(); ++s) table.kernel[s] = Executor<C>::kernels[s].run;
         return table;
     }
 };

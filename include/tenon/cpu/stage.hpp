@@ -178,7 +178,7 @@ namespace detail {
 
 template <class C, int O, int Axes>
 struct field_of {
-    static constexpr graph::Operand operand = C::tables.operands[O];
+    static constexpr graph::Operand operand = C::operands[O];
     static constexpr index_t stride(Dims const& iteration, int axis) { // right-aligned broadcasting
         int const at = axis - (iteration.rank - operand.view.rank);
         if (at < 0 || (operand.view[at] == 1 && iteration[axis] != 1)) return 0;
@@ -198,13 +198,13 @@ struct field_of {
 
 template <class C, int S, int Ph>
 struct epilogue_of {
-    static constexpr graph::Phase phase = C::tables.stages[S].phase[Ph];
+    static constexpr graph::Phase phase = C::stages[S].phase[Ph];
     static constexpr Dims shape = phase.shape.rank == 0 ? Dims{1} : phase.shape;
-    static constexpr int first_slot = first_operand_slot + phase.operand_begin - C::tables.stages[S].operand_begin();
+    static constexpr int first_slot = first_operand_slot + phase.operand_begin - C::stages[S].operand_begin();
 
     template <std::size_t... Code, std::size_t... O, std::size_t... Axis>
     static auto spell(std::index_sequence<Code...>, std::index_sequence<O...>, std::index_sequence<Axis...> axes)
-        -> Epilogue<C::layout.lanes, phase.batched, first_slot, Extents<shape.extent[Axis]...>, Program<C::tables.code[static_cast<std::size_t>(phase.code_begin) + Code]...>,
+        -> Epilogue<C::layout.lanes, phase.batched, first_slot, Extents<shape.extent[Axis]...>, Program<C::code[static_cast<std::size_t>(phase.code_begin) + Code]...>,
                     decltype(field_of<C, phase.operand_begin + static_cast<int>(O), shape.rank>::template spell<shape>(axes))...>;
 
     using type = decltype(spell(std::make_index_sequence<static_cast<std::size_t>(phase.code_end - phase.code_begin)>{},

@@ -76,10 +76,10 @@ constexpr JobFacts facts_of(index_t capacity) {
 template <class C, int Stages>
 constexpr WaveTable<Stages> tabulate_waves(std::array<JobFacts, static_cast<std::size_t>(Stages) + 1> const& jobs) {
     auto const at = [](int i) { return static_cast<std::size_t>(i); };
-    auto const alone = [&](int s) { return C::tables.stages[at(s)].anchor >= 0 && !C::tables.nodes[at(C::tables.stages[at(s)].anchor)].op->tiles && jobs[at(s)].blocks == 1; };
-    Waves const planned = find_planned_waves(Stages, C::tables.stages, C::tables.nodes, C::tables.code, C::tables.operands);
+    auto const alone = [&](int s) { return C::stages[at(s)].anchor >= 0 && !C::nodes[at(C::stages[at(s)].anchor)].op->tiles && jobs[at(s)].blocks == 1; };
+    Waves const planned = find_planned_waves(Stages, C::stages, C::nodes, C::code, C::operands);
     auto const together = [&](int s, int first) { return planned.wave[at(s)] == planned.wave[at(first)] && jobs[at(s)].threads == jobs[at(first)].threads; };
-    Waves const waves = find_waves(Stages, C::tables.stages, C::tables.nodes, C::tables.code, C::tables.operands, alone, together);
+    Waves const waves = find_waves(Stages, C::stages, C::nodes, C::code, C::operands, alone, together);
     WaveTable<Stages> table;
     for (int s = 0; s < Stages; ++s) {
         if (s == 0 || waves.wave[at(s)] != waves.wave[at(s - 1)]) {
@@ -102,7 +102,7 @@ constexpr bool keeps_apart(WaveTable<Stages> const& table) {
     auto const ranges = [&](std::vector<int> const& nodes) {
         std::vector<Range> found;
         for (int node : nodes) {
-            graph::Node const& n = C::tables.nodes[at(node)];
+            graph::Node const& n = C::nodes[at(node)];
             if (index_t const offset = C::tables.offset[at(node)]; offset >= 0) found.push_back({offset, offset + C::layout.elements(n.shape, n.batched) * graph::size_of(n.dtype)});
         }
         return found;
@@ -116,8 +116,8 @@ constexpr bool keeps_apart(WaveTable<Stages> const& table) {
     for (int w = 0; w < table.count; ++w)
         for (int s = table.begin[at(w)]; s < table.tail[at(w)]; ++s)
             for (int other = s + 1; other < table.tail[at(w)]; ++other) {
-                Footprint const x = footprint(C::tables.stages[at(s)], C::tables.nodes, C::tables.code, C::tables.operands);
-                Footprint const y = footprint(C::tables.stages[at(other)], C::tables.nodes, C::tables.code, C::tables.operands);
+                Footprint const x = footprint(C::stages[at(s)], C::nodes, C::code, C::operands);
+                Footprint const y = footprint(C::stages[at(other)], C::nodes, C::code, C::operands);
                 auto const x_writes = ranges(x.writes), y_writes = ranges(y.writes);
                 if (meet(x_writes, y_writes) || meet(x_writes, ranges(y.reads)) || meet(ranges(x.reads), y_writes)) return false;
             }
@@ -346,7 +346,7 @@ struct Executor {
     /// The stage that makes the loss; stages of a program without one: all of them come before.
     static constexpr int loss_stage = [] {
         for (int s = 0; s < stages && C::tables.loss >= 0; ++s)
-            for (int written : detail::footprint(C::tables.stages[static_cast<std::size_t>(s)], C::tables.nodes, C::tables.code, C::tables.operands).writes)
+            for (int written : detail::footprint(C::stages[static_cast<std::size_t>(s)], C::nodes, C::code, C::operands).writes)
                 if (written == C::tables.storage(C::tables.loss)) return s;
         return stages;
     }();

@@ -144,18 +144,23 @@ struct Compiled {
     using From = Source;
     static constexpr auto layout = Source::layout;
     static constexpr auto const& tables = detail::Frozen<Source>::find();
+    // The same, one by one: nvcc's front end copies the whole constant that an element is read from, every time.
+    static constexpr auto nodes = tables.nodes;
+    static constexpr auto stages = tables.stages;
+    static constexpr auto code = tables.code;
+    static constexpr auto operands = tables.operands;
 };
 
 /// The node that anchors stage S of the compiled graph C.
 template <class C, int S>
 constexpr Node anchor_of() {
-    return C::tables.nodes[static_cast<std::size_t>(C::tables.stages[S].anchor)];
+    return C::nodes[static_cast<std::size_t>(C::stages[S].anchor)];
 }
 
 /// The shape of one of node N's inputs.
 template <class C, Node N>
 constexpr Dims input_shape(int input = 0) {
-    return C::tables.nodes[static_cast<std::size_t>(N.input[static_cast<std::size_t>(input)])].shape;
+    return C::nodes[static_cast<std::size_t>(N.input[static_cast<std::size_t>(input)])].shape;
 }
 
 } // namespace tenon::graph

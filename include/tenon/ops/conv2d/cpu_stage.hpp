@@ -89,11 +89,11 @@ template <>
 struct CpuStage<&conv2d::forward_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
-        constexpr graph::Stage stage = C::tables.stages[S];
+        constexpr graph::Stage stage = C::stages[S];
         constexpr graph::Node node = graph::anchor_of<C, S>();
-        using P = typename conv2d_problem<C, node, C::tables.nodes[static_cast<std::size_t>(node.input[0])].shape, node.shape>::type;
+        using P = typename conv2d_problem<C, node, C::nodes[static_cast<std::size_t>(node.input[0])].shape, node.shape>::type;
         if constexpr (stage.pool >= 0) {
-            constexpr graph::Node pool = C::tables.nodes[static_cast<std::size_t>(stage.pool)];
+            constexpr graph::Node pool = C::nodes[static_cast<std::size_t>(stage.pool)];
             static_assert(pool.is(pool2d::max_op), "tenon: only a max-pool can follow a convolution's tile");
             using Index = std::conditional_t<(stage.pool_companion[0] >= 0), pool2d::index_type<pool>, void>;
             using Stage = Conv2dForward<P, EpilogueOf<C, S, 0>, typename pool2d::problem_of<pool, node.shape>::type, EpilogueOf<C, S, 1>, Index>;
@@ -110,7 +110,7 @@ struct CpuStage<&conv2d::input_gradient_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
-        using P = typename conv2d_problem<C, node, node.shape, C::tables.nodes[static_cast<std::size_t>(node.input[0])].shape>::type;
+        using P = typename conv2d_problem<C, node, node.shape, C::nodes[static_cast<std::size_t>(node.input[0])].shape>::type;
         using Stage = Conv2dInputGradient<P, EpilogueOf<C, S, 0>>;
         return {&Stage::run, &Stage::scratch};
     }
@@ -121,8 +121,8 @@ struct CpuStage<&conv2d::weight_gradient_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
-        using P = typename conv2d_problem<C, node, C::tables.nodes[static_cast<std::size_t>(node.input[0])].shape,
-                                                  C::tables.nodes[static_cast<std::size_t>(node.input[1])].shape>::type;
+        using P = typename conv2d_problem<C, node, C::nodes[static_cast<std::size_t>(node.input[0])].shape,
+                                                  C::nodes[static_cast<std::size_t>(node.input[1])].shape>::type;
         using Stage = Conv2dWeightGradient<P, EpilogueOf<C, S, 0>>;
         return {&Stage::run, &Stage::scratch};
     }

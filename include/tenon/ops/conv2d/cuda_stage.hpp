@@ -152,13 +152,13 @@ template <>
 struct CudaStage<&conv2d::forward_op> {
     template <class C, int S>
     static constexpr auto job() {
-        constexpr graph::Stage stage = C::tables.stages[S];
+        constexpr graph::Stage stage = C::stages[S];
         constexpr graph::Node node = graph::anchor_of<C, S>();
         using G = typename detail::convolution_of<node, graph::input_shape<C, node>(), node.shape[0]>::type;
         using Slots = FloatSlots<input_slot, input_slot + 1>;
         using First = DeviceEpilogue<C, S, 0>;
         if constexpr (stage.pool >= 0) {
-            constexpr graph::Node pool = C::tables.nodes[static_cast<std::size_t>(stage.pool)];
+            constexpr graph::Node pool = C::nodes[static_cast<std::size_t>(stage.pool)];
             static_assert(pool.is(pool2d::max_op), "tenon: only a max-pool can follow in a convolution's kernel");
             constexpr pool2d::Geometry g = pool2d::Geometry::of(pool);
             using Tap = std::conditional_t<(stage.pool_companion[0] >= 0), pool2d::index_type<pool>, void>;

@@ -90,7 +90,7 @@ struct CrossEntropyStage {
 
 template <class C, int S>
 constexpr StageKernel cross_entropy_kernel() {
-    constexpr graph::Stage stage = C::tables.stages[S];
+    constexpr graph::Stage stage = C::stages[S];
     constexpr graph::Node node = graph::anchor_of<C, S>();
     constexpr bool both = stage.companion[0] >= 0, loss_first = node.is(cross_entropy::loss_op);
     constexpr int loss = loss_first ? result_slot : both ? companion_slot : -1, gradient = !loss_first ? result_slot : both ? companion_slot : -1;

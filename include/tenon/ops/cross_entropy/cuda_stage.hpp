@@ -108,7 +108,7 @@ struct CrossEntropyJob {
 
 template <class C, int S>
 constexpr auto cross_entropy_job() {
-    constexpr graph::Stage stage = C::tables.stages[S];
+    constexpr graph::Stage stage = C::stages[S];
     constexpr graph::Node node = graph::anchor_of<C, S>();
     constexpr bool both = stage.companion[0] >= 0, loss_first = node.is(cross_entropy::loss_op);
     constexpr int loss = loss_first ? result_slot : both ? companion_slot : -1, gradient = !loss_first ? result_slot : both ? companion_slot : -1;

@@ -43,7 +43,7 @@ struct LinearWeightGradient {
 
 /// The problem from the weights' shape [out, in].
 template <class C, int Weight>
-using LinearProblem = linear::Problem<C::layout.lanes, C::tables.nodes[Weight].shape[1], C::tables.nodes[Weight].shape[0]>;
+using LinearProblem = linear::Problem<C::layout.lanes, C::nodes[Weight].shape[1], C::nodes[Weight].shape[0]>;
 
 template <>
 struct CpuStage<&linear::forward_op> {
@@ -71,7 +71,7 @@ template <>
 struct CpuStage<&linear::weight_gradient_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
-        using P = LinearProblem<C, C::tables.stages[S].anchor>;
+        using P = LinearProblem<C, C::stages[S].anchor>;
         using Stage = LinearWeightGradient<linear::WeightGradient<P>, EpilogueOf<C, S, 0>>;
         return {&Stage::run, &Stage::scratch};
     }

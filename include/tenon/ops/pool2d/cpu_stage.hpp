@@ -62,7 +62,7 @@ struct CpuStage<&pool2d::max_op> {
         constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr int lanes = C::layout.lanes;
         using P = typename pool2d::problem_of<node, graph::input_shape<C, node>()>::type;
-        using Make = detail::MakeMaxPool<P, lanes, pool2d::index_type<node>, (C::tables.stages[S].companion[0] >= 0)>;
+        using Make = detail::MakeMaxPool<P, lanes, pool2d::index_type<node>, (C::stages[S].companion[0] >= 0)>;
         using Stage = detail::PlaneStage<lanes, node.shape[0], P::out_plane, Make, EpilogueOf<C, S, 0>>;
         return {&Stage::run, &Stage::scratch};
     }

@@ -134,7 +134,7 @@ struct CudaStage<&pool2d::max_op> {
     static constexpr auto job() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = typename pool2d::problem_of<node, graph::input_shape<C, node>()>::type;
-        return detail::pool_job<C, S, detail::MaxPoolMake<P, node.shape[0], pool2d::index_type<node>, (C::tables.stages[S].companion[0] >= 0)>>();
+        return detail::pool_job<C, S, detail::MaxPoolMake<P, node.shape[0], pool2d::index_type<node>, (C::stages[S].companion[0] >= 0)>>();
     }
 };
 

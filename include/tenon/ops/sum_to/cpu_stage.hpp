@@ -77,7 +77,7 @@ struct CpuStage<&graph::sum_to_op> {
     template <class C, int S>
     static constexpr StageKernel kernel() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
-        constexpr graph::Node x = C::tables.nodes[static_cast<std::size_t>(node.input[0])];
+        constexpr graph::Node x = C::nodes[static_cast<std::size_t>(node.input[0])];
         constexpr detail::SumAxes axes = detail::sum_axes(x.shape, node.shape);
         static_assert(axes.one_run, "tenon: a sum over axes on both sides of kept ones, with kept ones between them, is not supported");
         using Stage = detail::SumTo<C::layout.lanes, x.batched && !node.batched, axes.outer, axes.kept, axes.inner, EpilogueOf<C, S, 0>>;

@@ -57,7 +57,7 @@ struct CudaStage<&graph::sum_to_op> {
     template <class C, int S>
     static constexpr auto job() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
-        constexpr graph::Node x = C::tables.nodes[static_cast<std::size_t>(node.input[0])];
+        constexpr graph::Node x = C::nodes[static_cast<std::size_t>(node.input[0])];
         constexpr cpu::detail::SumAxes axes = cpu::detail::sum_axes(x.shape, node.shape);
         static_assert(axes.one_run, "tenon: a sum over axes on both sides of kept ones, with kept ones between them, is not supported");
         constexpr bool over_batch = x.batched && !node.batched;
