@@ -49,6 +49,8 @@ TEST_CASE("products of every kind of size") {
     check<1, 300, 65>();
     check<64, 1, 1>();
     check<3, 0, 4>();
+    check<247, 131, 67>(); // more than a tile of rows
+    check<481, 5, 129>();
 }
 
 TEST_CASE("transposed and sliced factors, and factors that are expressions") {

@@ -91,13 +91,27 @@ TENON_ALWAYS_INLINE V power_of_two(rebind_t<std::int32_t, V> n) {
     return __builtin_bit_cast(V, (n + 127) << 23);
 }
 
+/// x 2^n, rounded once, for |n| <= 252
+template <class V>
+TENON_ALWAYS_INLINE V scale(V x, rebind_t<std::int32_t, V> n) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64) {
+        V scaled;
+        V const power = convert<float>(n);
+        asm("vscalefps {%2, %1, %0|%0, %1, %2}" : "=v"(scaled) : "v"(x), "v"(power));
+        return scaled;
+    }
+#endif
+    auto const half = n >> 1; // 2^n in two factors: neither overflows, and a denormal result is rounded once
+    return x * power_of_two<V>(half) * power_of_two<V>(n - half);
+}
+
 template <class V>
 TENON_ALWAYS_INLINE V exp(V x) {
     x = choose<V>(x > 89.0f, all<V>(89.0f), x); // overflows as the product below does
     x = choose<V>(x < -104.0f, all<V>(-104.0f), x);
     auto const [n, r] = reduce_by_log2(x);
-    auto const half = n >> 1; // 2^n in two factors: neither overflows, and a denormal result is rounded once
-    return (1.0f + expm1_reduced(r)) * power_of_two<V>(half) * power_of_two<V>(n - half);
+    return scale(1.0f + expm1_reduced(r), n);
 }
 
 template <class V>
@@ -114,7 +128,7 @@ template <class V>
 TENON_ALWAYS_INLINE V log(V x) {
     auto const tiny = x < (std::numeric_limits<float>::min)();
     V const normal = choose<V>(tiny, x * 0x1p23f, x);
-    auto const bits = bits_as<std::uint32_t>(normal); // unsigned: it wraps round where x is negative
+    auto const bits = bits_as<std::uint32_t>(normal);                   // unsigned: it wraps round where x is negative
     auto const power = bits_as<std::int32_t>(bits - 0x3F3504F3u) >> 23; // the mantissa goes to [sqrt(1/2), sqrt(2))
     V const mantissa = bits_as<float>(bits - (bits_as<std::uint32_t>(power) << 23));
     V const exponent = (bits_as<float>(power + rounder_bits) - rounder) - choose<V>(tiny, all<V>(23.0f), V{});

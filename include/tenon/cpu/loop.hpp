@@ -23,6 +23,15 @@ struct Observed : P {
     using observer = Observer;
 };
 
+/// A program that writes more than caches hold: whole vectors go past them, so that memory need not be read before it
+/// is written. Operands that are read as well, and places that are no multiples of a vector, are written as ever.
+template <class P>
+struct Streaming : P {
+    static constexpr bool streams = true;
+};
+/// What a statement must write for that.
+inline constexpr index_t streaming_bytes = index_t{32} << 20;
+
 /// Roughly the instructions in a program, in units of an addition: a polynomial is worth ten.
 template <class P>
 [[nodiscard]] constexpr int weight() {
@@ -33,6 +42,14 @@ template <class P>
         sum += polynomial ? 10 : fn == Fn::constant ? 0 : 1;
     }
     return sum;
+}
+
+/// Whether a program writes operand number `operand`.
+template <class P>
+[[nodiscard]] constexpr bool stores_to(int operand) {
+    for (int i = 0; i < P::size; ++i)
+        if (P::step(i).fn == Fn::store && P::step(i).operand() == operand) return true;
+    return false;
 }
 
 /// One program P over one normalised nest N. Compute: the type of a value in registers.
@@ -59,6 +76,39 @@ struct Runner {
     };
     Operands operands;
     Position position{};
+    bool past_caches = false; ///< for programs that stream: whether this run's places allow it
+
+    static constexpr bool streams = requires { P::streams; };
+    /// Whether whole vectors of operand O lie at multiples of their size wherever the nest stands, if the first does.
+    template <int O>
+    static constexpr bool stays_aligned() {
+        if (N::nest.stride[O][innermost] != 1) return false;
+        for (int d = 0; d < innermost; ++d)
+            if (N::nest.stride[O][d] * static_cast<index_t>(sizeof(stored_t<element<O>>)) % vector_bytes != 0)
+                return false;
+        return true;
+    }
+    template <int O>
+    static constexpr bool can_stream() {
+        if constexpr (!streams || std::is_void_v<element<O>>) return false;
+        else return !traits<O>::padded && sizeof(element<O>) == sizeof(Compute) && stays_aligned<O>();
+    }
+    /// Whether operand O, if it is written past the caches, is aligned and no other operand begins there.
+    template <int O>
+    [[nodiscard]] bool may_stream() const {
+        if constexpr (can_stream<O>() && stores_to<P>(O)) {
+            void const* const to = operands.at[O].data;
+            int here = 0;
+            for (Operand const& o : operands.at) here += o.data == to;
+            return reinterpret_cast<std::uintptr_t>(to) % vector_bytes == 0 && here == 1;
+        } else {
+            return true;
+        }
+    }
+    template <int... O>
+    [[nodiscard]] bool may_stream(std::integer_sequence<int, O...>) const {
+        return (may_stream<O>() && ...);
+    }
 
     /// Elements from an operand's first one to where the nest stands.
     template <int O>
@@ -83,7 +133,8 @@ struct Runner {
         } else {
             Vec<T, Lanes> v{};
             if constexpr (stride == 1) load_first<traits<O>::padded ? Lanes : Valid, Lanes>(from, v);
-            else for (int i = 0; i < Valid; ++i) v[i] = from[i * stride];
+            else
+                for (int i = 0; i < Valid; ++i) v[i] = from[i * stride];
             return math::convert<Compute>(v);
         }
     }
@@ -103,8 +154,12 @@ struct Runner {
             Vec<T, Lanes> v;
             if constexpr (std::is_same_v<element<O>, bool>) v = math::convert<T>(as_mask<V<Lanes>>(value) & 1);
             else v = __builtin_convertvector(as_value<V<Lanes>>(value), decltype(v));
+            if constexpr (can_stream<O>() && Valid == native) {
+                if (past_caches) return store_past_caches(to, v);
+            }
             if constexpr (stride == 1) store_first<traits<O>::padded ? Lanes : Valid, Lanes>(to, v);
-            else for (int i = 0; i < Valid; ++i) to[i * stride] = v[i];
+            else
+                for (int i = 0; i < Valid; ++i) to[i * stride] = v[i];
         }
     }
 
@@ -215,6 +270,7 @@ struct Runner {
     }
 
     TENON_ALWAYS_INLINE void run() {
+        if constexpr (streams) past_caches = may_stream(std::make_integer_sequence<int, sizeof...(A)>{});
         Outer outer;
         evaluate_outer<-1>(outer);
         run_from<0>(outer);

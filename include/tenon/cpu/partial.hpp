@@ -52,4 +52,30 @@ TENON_ALWAYS_INLINE void store_first(T* to, Vec<T, N> const& v) {
     std::memcpy(to, &v, static_cast<std::size_t>(Valid) * sizeof(T));
 }
 
+/// Writes a whole vector to an address that is a multiple of its size, past the caches where the target can.
+template <class V>
+TENON_ALWAYS_INLINE void store_past_caches(void* to, V const& v) {
+#if defined(__SSE2__)
+    if constexpr (sizeof(V) == vector_bytes) {
+        auto& elements = *reinterpret_cast<char(*)[sizeof(V)]>(to);
+#if defined(__AVX512F__)
+        asm("vmovntps {%1, %0|%0, %1}" : "=m"(elements) : "v"(v));
+#elif defined(__AVX__)
+        asm("vmovntps {%1, %0|%0, %1}" : "=m"(elements) : "x"(v));
+#else
+        asm("movntps {%1, %0|%0, %1}" : "=m"(elements) : "x"(v));
+#endif
+        return;
+    }
+#endif
+    std::memcpy(to, &v, sizeof v);
+}
+
+/// Orders store_past_caches before all later stores, so that other threads see them in that order.
+TENON_ALWAYS_INLINE void order_stores() {
+#if defined(__SSE2__)
+    asm volatile("sfence" ::: "memory");
+#endif
+}
+
 } // namespace tenon::cpu

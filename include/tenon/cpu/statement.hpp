@@ -38,11 +38,23 @@ struct StageTypes {
     static constexpr Stage stage = L::plan.stage[I];
     using Compute = type_of<L::compute>;
 
+    /// Whether the stage writes more than caches hold, and whole rows at a time.
+    static constexpr bool streams = [] {
+        bool const along =
+            stage.kind == Stage::Kind::loop || (stage.kind == Stage::Kind::rows && stage.along_result && !stage.across);
+        index_t bytes = size_of(L::compute);
+        for (int l = 0; l < stage.loops; ++l) bytes *= stage.extent[l];
+        return along && bytes >= loop::streaming_bytes;
+    }();
+
     template <int P, class Codes = std::make_integer_sequence<int, stage.size[P]>>
     struct ProgramOf;
     template <int P, int... C>
     struct ProgramOf<P, std::integer_sequence<int, C...>> {
-        using Plain = Program<L::plan.code[stage.begin[P] + C]...>;
+        using Code = Program<L::plan.code[stage.begin[P] + C]...>;
+        using Plain =
+            typename std::conditional_t<P == stage.programs - 1 && streams, std::type_identity<loop::Streaming<Code>>,
+                                        std::type_identity<Code>>::type;
         using type = typename std::conditional_t<std::is_void_v<Observer>, std::type_identity<Plain>,
                                                  std::type_identity<loop::Observed<Plain, Observer>>>::type;
     };
@@ -84,6 +96,7 @@ struct StageTypes {
     static void run(Operand const* operands) {
         run(operands, std::make_integer_sequence<int, stage.loops>{}, std::make_integer_sequence<int, stage.operands>{},
             std::make_integer_sequence<int, stage.programs>{}, std::make_integer_sequence<int, stage.members>{});
+        if constexpr (streams) order_stores();
     }
 };
 
