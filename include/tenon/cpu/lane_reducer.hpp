@@ -35,13 +35,26 @@ inline constexpr C reduction_identity = [] {
     }
 }();
 
+/// evaluate<Fn::max> or evaluate<Fn::min>, the same bits; a whole vector in three instructions, which g++ does not find.
+template <ReduceOp Op, class V>
+TENON_ALWAYS_INLINE V extreme(V const& a, V const& b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64 && std::is_same_v<element_t<V>, float>) {
+        V found; // b where one of the two is NaN
+        if constexpr (Op == ReduceOp::max) asm("vmaxps {%2, %1, %0|%0, %1, %2}" : "=v"(found) : "v"(a), "v"(b));
+        else asm("vminps {%2, %1, %0|%0, %1, %2}" : "=v"(found) : "v"(a), "v"(b));
+        return math::choose<V>(a != a, a, found);
+    }
+#endif
+    return evaluate < Op == ReduceOp::max ? Fn::max : Fn::min, V > (a, b, 0);
+}
+
 /// Two values as one.
 template <ReduceOp Op, class V>
 TENON_ALWAYS_INLINE V combine(V const& a, V const& b) {
     if constexpr (Op == ReduceOp::sum) return a + b;
     else if constexpr (Op == ReduceOp::product) return a * b;
-    else if constexpr (Op == ReduceOp::max) return evaluate<Fn::max, V>(a, b, 0);
-    else return evaluate<Fn::min, V>(a, b, 0);
+    else return extreme<Op>(a, b);
 }
 
 /// Whether a later `value` replaces `best`: strictly better, or the first NaN.

@@ -160,8 +160,9 @@ public:
         int const total = s.reduce(open.reduction, s.apply(Fn::exp, s.apply(Fn::sub, all, most)));
         s.leaves = first_leaf; // the same leaves once more, where this element is: mostly the same step
         int const shifted = s.apply(Fn::sub, expr::emit<A>(s, map), most);
+        // One division per row: 1 <= total <= elements of the row, so 1 / total neither overflows nor underflows.
         return Log ? s.apply(Fn::sub, shifted, s.apply(Fn::log, total))
-                   : s.apply(Fn::div, s.apply(Fn::exp, shifted), total);
+                   : s.apply(Fn::mul, s.apply(Fn::exp, shifted), s.apply(Fn::div, s.constant(1), total));
     }
     void collect(Operand*& to) const { a_.collect(to); }
 
