@@ -137,6 +137,64 @@ TEST_CASE("what a callback does in the middle of an epoch counts as on the CPU")
     CHECK(test::distance(run(Cuda{}), run(Cpu{})) <= 1e-5);
 }
 
+TEST_CASE("a step whose updates could run beside its loss: the CPU's weights, and no update at a loss that is not finite") {
+    using Line = Network<Input{5}, Linear{.out = 1}>;
+    auto const regression = [](float first_value) {
+        auto values = test::random_numbers(samples * 5, 30);
+        values[0] = first_value;
+        auto const labels = test::random_labels(samples, classes, 31);
+        return data::Dataset<float>{{5}, values, std::vector<std::uint8_t>(labels.begin(), labels.end()), classes};
+    };
+    auto const data = regression(0.5f), bad = regression(std::numeric_limits<float>::infinity());
+    Options const options{.seed = 2, .threads = 1, .shuffle = false};
+    Trainer cpu{Line{}, MSE{}, sgd, batch<batch_size>, Cpu{}, options};
+    Trainer gpu{Line{}, MSE{}, sgd, batch<batch_size>, Cuda{.steps_per_launch = 3}, options};
+    CHECK(losses_of(gpu, data, 2).size() == losses_of(cpu, data, 2).size());
+    CHECK(test::distance(weights(gpu), weights(cpu)) <= 1e-5);
+    auto const before = weights(gpu);
+    auto const train_on_bad = [&] {
+        for (Epoch const& epoch : gpu.epochs(bad, 1)) (void)epoch;
+    };
+    CHECK_THROWS_WITH_AS(train_on_bad(), doctest::Contains("the loss is"), Error);
+    CHECK(same_bits(weights(gpu), before));
+}
+
+TEST_CASE("no samples are no steps") {
+    auto const none = some_data({5}, 2).first(0);
+    for (bool const resident : {true, false}) {
+        Trainer trainer{Odd{}, CrossEntropy{}, sgd, batch<batch_size>, Cuda{.resident_data = resident}, Options{}};
+        auto const before = weights(trainer);
+        for (Epoch const& epoch : trainer.epochs(none, 2)) {
+            CHECK(epoch.steps == 0);
+            CHECK(epoch.loss == 0);
+        }
+        CHECK(trainer.evaluate(none).samples == 0);
+        CHECK(same_bits(weights(trainer), before));
+    }
+}
+
+TEST_CASE("a loader that has fewer batches than it said: those it has are trained on") {
+    data::Loader loader{some_data({5}, 5), {.batch = batch_size, .seed = 3}};
+    struct EndsEarly {
+        decltype(loader)& all;
+        int left = 0;
+        using value_type = std::uint8_t;
+        auto const& source() const { return all.source(); }
+        void begin_epoch(std::uint32_t epoch) {
+            all.begin_epoch(epoch);
+            left = 7;
+        }
+        index_t batches() const { return all.batches(); }
+        auto next() -> decltype(all.next()) { return left-- > 0 ? all.next() : nullptr; }
+    } few{loader};
+    Options const options{.seed = 5, .threads = 1};
+    Trainer cpu{Odd{}, CrossEntropy{}, sgd, batch<batch_size>, Cpu{}, options};
+    Trainer gpu{Odd{}, CrossEntropy{}, sgd, batch<batch_size>, Cuda{.steps_per_launch = 5}, options};
+    for (Epoch const& epoch : cpu.epochs(few, 1)) CHECK(epoch.steps == 7);
+    for (Epoch const& epoch : gpu.epochs(few, 1)) CHECK(epoch.steps == 7);
+    CHECK(test::distance(weights(gpu), weights(cpu)) <= 1e-5);
+}
+
 TEST_CASE("every n-th step, with the mean loss of n steps") {
     auto const data = some_data({1, 4, 3}, 8);
     auto const run = [&](auto where) {

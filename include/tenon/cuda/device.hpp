@@ -4,7 +4,6 @@
 
 #include <tenon/cuda/runtime.hpp>
 
-#include <cstdio>
 #include <optional>
 
 namespace tenon::cuda {
@@ -17,6 +16,7 @@ struct DeviceInfo {
     int multiprocessors = 0;
     index_t total = 0, free = 0; ///< bytes
     index_t shared_per_block = 0; ///< bytes, when asked for
+    int code = 0, ptx = 0;       ///< this program's code for it: compute capability of machine code and of the PTX it comes from, 90 for 9.0
     std::string obstacle;        ///< why this program cannot run on it; empty: it can
 
     [[nodiscard]] bool usable() const { return obstacle.empty(); }
@@ -55,47 +55,68 @@ __global__ void probe() {}
     return explain(error);
 }
 
-/// All GPUs that this process may see; none where there is an obstacle().
-[[nodiscard]] inline std::vector<DeviceInfo> devices() {
-    std::vector<DeviceInfo> found;
-    if (obstacle()) return found;
-    int count = 0;
-    check(cudaGetDeviceCount(&count), "counting devices");
-    for (int number = 0; number < count; ++number) {
-        DeviceInfo info;
-        info.number = number;
-        cudaDeviceProp properties{};
-        check(cudaGetDeviceProperties(&properties, number), "asking for the properties of device", number);
+namespace detail {
+/// Fills in what device `info.number`, which is current, says of itself; the first question that it does not answer is its obstacle.
+inline void examine_current_device(DeviceInfo& info) {
+    cudaDeviceProp properties{};
+    std::size_t available = 0, total = 0;
+    cudaError_t error = cudaGetDeviceProperties(&properties, info.number);
+    if (error == cudaSuccess) {
         info.name = properties.name;
         info.major = properties.major;
         info.minor = properties.minor;
         info.multiprocessors = properties.multiProcessorCount;
         info.total = static_cast<index_t>(properties.totalGlobalMem);
         info.shared_per_block = static_cast<index_t>(properties.sharedMemPerBlockOptin);
-        DeviceScope const scope{number};
-        std::size_t available = 0, total = 0;
-        cudaError_t const error = cudaMemGetInfo(&available, &total); // a device may be reserved for another process
-        if (error != cudaSuccess) (void)cudaGetLastError();
+        error = cudaMemGetInfo(&available, &total); // a device may be reserved for another process
         info.free = static_cast<index_t>(available);
-        info.obstacle = error != cudaSuccess ? explain(error) : detail::obstacle_on_current_device();
+    }
+    cudaFuncAttributes code{};
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&code, reinterpret_cast<void const*>(&probe<0>));
+    info.code = code.binaryVersion;
+    info.ptx = code.ptxVersion;
+    if (error != cudaSuccess) info.obstacle = explain(error);
+}
+} // namespace detail
+
+/// All GPUs that this process may see; none where there is an obstacle(). Never fails.
+[[nodiscard]] inline std::vector<DeviceInfo> devices() {
+    std::vector<DeviceInfo> found;
+    int count = 0, before = 0;
+    if (obstacle() || cudaGetDeviceCount(&count) != cudaSuccess) return found;
+    bool const known = cudaGetDevice(&before) == cudaSuccess;
+    for (int number = 0; number < count; ++number) {
+        DeviceInfo info;
+        info.number = number;
+        if (cudaError_t const error = cudaSetDevice(number); error != cudaSuccess) info.obstacle = explain(error);
+        else detail::examine_current_device(info);
         found.push_back(std::move(info));
     }
+    if (known) (void)cudaSetDevice(before);
+    (void)cudaGetLastError();
     return found;
 }
+
+namespace detail {
+/// Of those that can be used, the one with the most free memory, the first of several; null: none can.
+[[nodiscard]] inline DeviceInfo const* most_free(std::vector<DeviceInfo> const& all) {
+    DeviceInfo const* best = nullptr;
+    for (DeviceInfo const& device : all)
+        if (device.usable() && (best == nullptr || device.free > best->free)) best = &device;
+    return best;
+}
+} // namespace detail
 
 /// The GPU that a program takes if none is named: of those that it can run on, the one with the most free memory.
 /// Fails with the reason of each if there is none.
 [[nodiscard]] inline DeviceInfo choose_device() {
     if (std::optional<std::string> const reason = obstacle()) fail("CUDA: " + *reason);
-    DeviceInfo best;
+    std::vector<DeviceInfo> const all = devices();
+    if (DeviceInfo const* const best = detail::most_free(all)) return *best;
     std::string reasons;
-    bool found = false;
-    for (DeviceInfo const& device : devices()) {
-        if (!device.usable()) reasons += "\n  " + device.name + ": " + device.obstacle;
-        else if (!found || device.free > best.free) best = device, found = true;
-    }
-    if (!found) fail("CUDA: no GPU can run this program:" + reasons);
-    return best;
+    for (DeviceInfo const& device : all)
+        reasons += message({"\n  device ", device.number, ", ", device.name, ": ", device.obstacle});
+    fail("CUDA: no GPU can run this program:" + reasons);
 }
 
 /// Can a GPU run this program? Never fails.
@@ -103,23 +124,6 @@ __global__ void probe() {}
     for (DeviceInfo const& device : devices())
         if (device.usable()) return true;
     return false;
-}
-
-/// A table of the GPUs, the driver and this program's code, for a user to read or to report.
-[[nodiscard]] inline std::string device_report() {
-    int driver = 0, runtime = 0;
-    (void)cudaDriverGetVersion(&driver);
-    (void)cudaRuntimeGetVersion(&runtime);
-    std::string text = "CUDA runtime " + version_text(runtime) + ", driver for CUDA " + (driver == 0 ? std::string{"(none)"} : version_text(driver)) + "\n";
-    if (std::optional<std::string> const reason = obstacle()) return text + *reason + "\n";
-    for (DeviceInfo const& d : devices()) {
-        char line[512];
-        std::snprintf(line, sizeof line, "device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f of %.1f GiB free, %lld KiB shared memory a block, tensor cores: %s\n", d.number, d.name.c_str(),
-                      d.major, d.minor, d.multiprocessors, static_cast<double>(d.free) / 0x1p30, static_cast<double>(d.total) / 0x1p30, static_cast<long long>(d.shared_per_block / 1024), d.tensor_types());
-        text += line;
-        text += d.usable() ? "  this program has code for it\n" : "  " + d.obstacle + "\n";
-    }
-    return text;
 }
 
 } // namespace tenon::cuda

@@ -73,12 +73,35 @@ constexpr JobFacts facts_of(index_t capacity) {
     else return {Job::threads, Job::blocks(capacity)};
 }
 
+/// The stage of C that makes the loss; where there is none, all stages come before it.
+template <class C, int Stages>
+constexpr int find_loss_stage() {
+    for (int s = 0; s < Stages && C::tables.loss >= 0; ++s)
+        for (int written : footprint(C::stages[static_cast<std::size_t>(s)], C::nodes, C::code, C::operands).writes)
+            if (written == C::tables.storage(C::tables.loss)) return s;
+    return Stages;
+}
+
+/// Does a stage change a parameter or an optimiser's state?
+template <class C>
+constexpr bool updates(int stage) {
+    for (int written : footprint(C::stages[static_cast<std::size_t>(stage)], C::nodes, C::code, C::operands).writes) {
+        std::uint64_t const op = C::nodes[static_cast<std::size_t>(written)].op->id;
+        if (op == graph::parameter_op.id || op == graph::state_op.id) return true;
+    }
+    return false;
+}
+
 template <class C, int Stages>
 constexpr WaveTable<Stages> tabulate_waves(std::array<JobFacts, static_cast<std::size_t>(Stages) + 1> const& jobs) {
     auto const at = [](int i) { return static_cast<std::size_t>(i); };
     auto const alone = [&](int s) { return C::stages[at(s)].anchor >= 0 && !C::nodes[at(C::stages[at(s)].anchor)].op->tiles && jobs[at(s)].blocks == 1; };
     Waves const planned = find_planned_waves(Stages, C::stages, C::nodes, C::code, C::operands);
-    auto const together = [&](int s, int first) { return planned.wave[at(s)] == planned.wave[at(first)] && jobs[at(s)].threads == jobs[at(first)].threads; };
+    constexpr int loss = find_loss_stage<C, Stages>();
+    auto const together = [&](int s, int first) {
+        if (first <= loss && loss < s && updates<C>(s)) return false; // a loss that is not finite must be known before weights change
+        return planned.wave[at(s)] == planned.wave[at(first)] && jobs[at(s)].threads == jobs[at(first)].threads;
+    };
     Waves const waves = find_waves(Stages, C::stages, C::nodes, C::code, C::operands, alone, together);
     WaveTable<Stages> table;
     for (int s = 0; s < Stages; ++s) {
@@ -303,7 +326,7 @@ void launch_jobs(WaveFacts<Tail, Loss, AfterLoss, Fetches>, WaveCall const& call
         bool const runs = i < Tail && !(Fetches && i == 0 && call.fetch == nullptr);
         launch.first_block[i + 1] = launch.first_block[i] + (runs ? blocks[i] : 0);
     }
-    cuda::launch(call.name, &wave<threads, Tail, Loss, Job...>, {.grid = launch.first_block[jobs], .block = threads, .stream = call.stream, .number = call.stage}, launch,
+    cuda::launch(call.name, &wave<threads, Tail, Loss, Job...>, {.grid = launch.first_block[jobs], .block = threads, .stream = call.stream, .stage = call.stage}, launch,
                  copy_places<Job>(places[I])...);
 }
 template <class Facts, class... Job>
@@ -344,12 +367,7 @@ struct Executor {
     static constexpr int waves = table.count;
 
     /// The stage that makes the loss; stages of a program without one: all of them come before.
-    static constexpr int loss_stage = [] {
-        for (int s = 0; s < stages && C::tables.loss >= 0; ++s)
-            for (int written : detail::footprint(C::stages[static_cast<std::size_t>(s)], C::nodes, C::code, C::operands).writes)
-                if (written == C::tables.storage(C::tables.loss)) return s;
-        return stages;
-    }();
+    static constexpr int loss_stage = detail::find_loss_stage<C, stages>();
     /// The wave in which the next step's batch is gathered: of those behind the loss, which only training has, the one with the
     /// fewest blocks, for it leaves the most of the device idle. -1: none.
     static constexpr int fetching_wave = [] {

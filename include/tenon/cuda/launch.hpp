@@ -15,8 +15,15 @@ struct LaunchShape {
     int block = 0;
     std::size_t shared = 0;
     cudaStream_t stream = nullptr;
-    int number = -1; ///< of the stage, for an error's message
+    int stage = -1; ///< its number, for an error's message
 };
+
+/// Fails unless `error` is success. `doing`: "launching"; `stage`: negative where `what` is none.
+inline void check_stage(cudaError_t error, char const* doing, int stage, char const* what) {
+    if (error == cudaSuccess) return;
+    std::string const where = stage < 0 ? message({doing, " ", what}) : message({doing, " stage ", stage, " (", what, ")"});
+    check(error, where.c_str());
+}
 
 /// Launches `kernel` with copies of `arguments`; zero blocks are no launch. `what` names it in an error.
 template <class... Parameter, class... Argument>
@@ -30,7 +37,7 @@ void launch(char const* what, void (*kernel)(Parameter...), LaunchShape const& s
     configuration.blockDim = dim3(static_cast<unsigned>(shape.block));
     configuration.dynamicSmemBytes = shape.shared;
     configuration.stream = shape.stream;
-    check(cudaLaunchKernelEx(&configuration, kernel, static_cast<Parameter>(arguments)...), what, shape.number);
+    check_stage(cudaLaunchKernelEx(&configuration, kernel, static_cast<Parameter>(arguments)...), "launching", shape.stage, what);
 }
 
 } // namespace tenon::cuda

@@ -5,6 +5,7 @@
 
 #include <tenon/cuda/device.hpp>
 #include <tenon/cuda/executor.hpp>
+#include <tenon/cuda/report.hpp>
 #include <tenon/cuda/samples.hpp>
 #include <tenon/cuda/sources.hpp>
 
@@ -20,7 +21,7 @@ struct Cuda {
     int device = -1;                ///< as the CUDA runtime counts; -1: chosen by free memory
     cudaStream_t stream = nullptr;  ///< the work's; must not be the default stream, outlives what uses it; null: a stream of its own
     bool graphs = true;             ///< replay captured steps; false: launch kernel by kernel and wait for each, so that an error names its stage
-    int steps_per_launch = 8;       ///< the most steps of an epoch that are launched at once; see every()
+    int steps_per_launch = 8;       ///< the most steps of an epoch that are launched at once, 1 to 1024; see every()
     bool resident_data = true;      ///< keep a data set on the device where it fits; false: send it batch by batch
 };
 
@@ -36,13 +37,12 @@ public:
 
     /// Both programs must outlive the machine; they may be the same.
     Machine(Cuda const& where, Program const& training, Program const& inference)
-        : programs_{&training}, graphs_{where.graphs}, resident_data_{where.resident_data}, most_steps_{(std::max)(1, where.steps_per_launch)} {
+        : programs_{&training}, graphs_{where.graphs}, resident_data_{where.resident_data}, most_steps_{(std::min)((std::max)(1, where.steps_per_launch), 1024)} {
         if (&training != &inference) programs_.push_back(&inference);
+        if (std::optional<std::string> const reason = obstacle()) fail("CUDA: " + *reason);
         device_ = where.device >= 0 ? where.device : choose_device().number;
-        if (where.device >= 0)
-            if (std::optional<std::string> const reason = obstacle()) fail("CUDA: " + *reason);
         DeviceScope const scope{device_};
-        if (std::string const reason = detail::obstacle_on_current_device(); !reason.empty()) fail("CUDA: device " + std::to_string(device_) + ": " + reason);
+        if (std::string const reason = detail::obstacle_on_current_device(); !reason.empty()) fail({"CUDA: device ", device_, ": ", reason});
         check_architecture();
         if (where.stream == nullptr) own_stream_ = make_stream();
         stream_ = where.stream == nullptr ? own_stream_.get() : where.stream;
@@ -105,7 +105,7 @@ public:
     template <class T>
     [[nodiscard]] T const* results(index_t offset, index_t count) const {
         index_t const bytes = count * static_cast<index_t>(sizeof(T));
-        if (bytes > result_bytes_) fail("CUDA: a result of " + std::to_string(bytes) + " bytes is asked for; the largest there is has " + std::to_string(result_bytes_));
+        if (bytes > result_bytes_) fail({"CUDA: a result of ", bytes, " bytes is asked for; the largest there is has ", result_bytes_});
         DeviceScope const scope{device_};
         copy_to_host(results_.get(), arena() + offset, bytes, stream_);
         cuda::wait(stream_, "reading results");
@@ -157,7 +157,7 @@ public:
         host_has_parameters_ = false;
         copy_to_device(arena() + sources.block(0), staged(0, 0), (steps + 1) * sources.block_bytes(), stream_);
         record(staging_[turn_].copied, stream_);
-        if (!gathered_) gather();
+        if (!gathered_) gather(0, buffer_);
         if (graphs_) launch(captured(steps).executable, stream_);
         else launch_steps({.steps = steps, .buffer = buffer_, .fetches = true, .waits = true});
         buffer_ = (buffer_ + steps) % 2;
@@ -238,7 +238,10 @@ public:
     }
 
     /// Sets every byte of a part of the arena, in order with the other work.
-    void fill(index_t offset, int byte, index_t bytes) { fill_device(arena() + offset, byte, bytes, stream_); }
+    void fill(index_t offset, int byte, index_t bytes) {
+        DeviceScope const scope{device_};
+        fill_device(arena() + offset, byte, bytes, stream_);
+    }
     /// Until all that was started is done.
     void wait() const { cuda::wait(stream_, "waiting for the device"); }
 
@@ -346,8 +349,9 @@ private:
     }
     [[nodiscard]] std::string describe_shortage(MemoryInfo const& memory) const {
         graph::Memory const& plan = programs_[0]->memory;
-        return message({"CUDA: the plan needs ", total_, " bytes, device ", device_, " has ", memory.free, " of ", memory.total, " free. Parameters take ", plan.parameters, ", optimiser state ",
-                        plan.optimizer_state, ", activations ", plan.activations, ", the rest ", total_ - plan.parameters - plan.optimizer_state - plan.activations, ". Take a smaller batch"});
+        return message({"CUDA: the plan needs ", total_, " bytes; of device ", device_, "'s ", memory.total, " bytes ", memory.free, " are free.\n", describe_memory(plan),
+                        line_of_memory("losses, batches in waiting", total_ - plan.total), "Take a smaller batch than ", programs_[0]->capacity,
+                        ", free memory that others hold, choose another device, or run on the CPU"});
     }
 
     void write_head(std::size_t p, index_t samples) {
@@ -420,20 +424,20 @@ private:
         for (int job = 0; job < stage.kernel.jobs; ++job) call_.places[job] = mapped_.data() + running_->stages[static_cast<std::size_t>(s + job)].first_slot;
         call_.fetch = stage.kernel.fetches ? fetch : nullptr;
         call_.stage = s;
-        call_.name = stage.anchor == nullptr ? "a pointwise stage, number" : stage.anchor;
+        call_.name = stage.anchor == nullptr ? "pointwise" : stage.anchor;
         stage.kernel.launch(call_);
     }
     void launch_stage_and_wait(int s, index_t const* fetch = nullptr) {
         launch_stage(s, fetch);
-        if (cudaError_t const error = cudaStreamSynchronize(stream_); error != cudaSuccess) check(error, call_.name, s);
+        check_stage(cudaStreamSynchronize(stream_), "running", s, call_.name);
     }
-    /// Gathers the next step's batch alone.
-    void gather() {
-        aim(0, 0, buffer_);
+    /// Gathers the batch that a block speaks of, alone.
+    void gather(int block, int buffer) {
+        aim(0, block, buffer);
         index_t places[4];
-        aim_fetch(places, 0, buffer_);
+        aim_fetch(places, block, buffer);
         call_.fetch = places;
-        call_.name = "gathering a batch";
+        call_.name = "gathering of a batch";
         detail::launch_fetch(call_);
     }
     void launch_steps(Steps const& what) {
@@ -443,9 +447,13 @@ private:
             aim(0, block, buffer);
             index_t places[4];
             if (what.fetches) aim_fetch(places, block + 1, 1 - buffer);
-            for (int s = 0; s < static_cast<int>(training.stages.size()); ++s)
+            bool rides = false; // does a kernel of the step gather the next one's batch?
+            for (int s = 0; s < static_cast<int>(training.stages.size()); ++s) {
+                rides = rides || training.stages[static_cast<std::size_t>(s)].kernel.fetches;
                 if (what.waits) launch_stage_and_wait(s, what.fetches ? places : nullptr);
                 else launch_stage(s, what.fetches ? places : nullptr);
+            }
+            if (what.fetches && !rides) gather(block + 1, 1 - buffer);
         }
     }
 

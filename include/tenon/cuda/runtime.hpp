@@ -35,6 +35,24 @@ namespace tenon::cuda {
     case cudaErrorUnsupportedPtxVersion:
         return what + ": this program holds no code for this GPU. Compile it for the GPU's compute capability (nvcc -arch=native, or a list that has it), or run on the CPU";
     case cudaErrorMemoryAllocation: return what + ": the GPU's memory is used up. Free some, or take a smaller batch";
+    case cudaErrorInvalidDevice: {
+        int count = 0;
+        (void)cudaGetDeviceCount(&count);
+        return what + message({": devices are numbered from 0, and this process may use ", count, ". See CUDA_VISIBLE_DEVICES"});
+    }
+    case cudaErrorLaunchOutOfResources:
+        return what + ": a kernel takes more registers or shared memory than this GPU has. Compile without -G and -maxrregcount, or run on the CPU";
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+        return what + ": a kernel has failed, and this process can use the GPU no more. A trainer on Cuda{.graphs = false} names the stage, compute-sanitizer the line. Start "
+                      "the program again, or go on on the CPU";
     default: return what;
     }
 }
@@ -102,20 +120,33 @@ using Event = Owned<cudaEvent_t, &detail::release_event>;
 using Graph = Owned<cudaGraph_t, &detail::release_graph>;
 using GraphExecutable = Owned<cudaGraphExec_t, &detail::release_executable>;
 
-/// Bytes on the current device.
-[[nodiscard]] inline DeviceMemory device_memory(index_t bytes) {
-    void* p = nullptr;
-    check(cudaMalloc(&p, static_cast<std::size_t>(bytes < 1 ? 1 : bytes)), "allocating on the device, bytes:", bytes);
-    return DeviceMemory{p};
+struct MemoryInfo {
+    index_t free = 0, total = 0; ///< bytes
+};
+/// Of the current device.
+[[nodiscard]] inline MemoryInfo memory_info() {
+    std::size_t available = 0, total = 0;
+    check(cudaMemGetInfo(&available, &total), "asking for the free memory");
+    return {static_cast<index_t>(available), static_cast<index_t>(total)};
 }
 
-/// The same; nothing where there is no room.
+/// Bytes on the current device; nothing where there is no room.
 [[nodiscard]] inline DeviceMemory try_device_memory(index_t bytes) {
     void* p = nullptr;
     cudaError_t const error = cudaMalloc(&p, static_cast<std::size_t>(bytes < 1 ? 1 : bytes));
     if (error != cudaErrorMemoryAllocation) check(error, "allocating on the device, bytes:", bytes);
     else (void)cudaGetLastError();
     return DeviceMemory{error == cudaSuccess ? p : nullptr};
+}
+
+/// Bytes on the current device.
+[[nodiscard]] inline DeviceMemory device_memory(index_t bytes) {
+    DeviceMemory memory = try_device_memory(bytes);
+    if (memory.get() == nullptr) {
+        MemoryInfo const there = memory_info();
+        fail({"CUDA: ", bytes, " bytes of the device's memory were asked for; of ", there.total, " bytes ", there.free, " are free. Free some, or take a smaller batch"});
+    }
+    return memory;
 }
 
 /// Page-locked bytes on the host: what asynchronous copies need.
@@ -136,16 +167,6 @@ using GraphExecutable = Owned<cudaGraphExec_t, &detail::release_executable>;
     cudaEvent_t e{};
     check(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "creating an event");
     return Event{e};
-}
-
-struct MemoryInfo {
-    index_t free = 0, total = 0; ///< bytes
-};
-/// Of the current device.
-[[nodiscard]] inline MemoryInfo memory_info() {
-    std::size_t available = 0, total = 0;
-    check(cudaMemGetInfo(&available, &total), "asking for the free memory");
-    return {static_cast<index_t>(available), static_cast<index_t>(total)};
 }
 
 // --- work in the order of a stream
@@ -169,10 +190,24 @@ inline void wait(Event const& event, char const* what) { check(cudaEventSynchron
 /// Whatever `work` sends to `stream`, recorded as one graph and not run.
 template <class Work>
 [[nodiscard]] Graph capture(cudaStream_t stream, Work const& work) {
+    struct Scope { // however `work` ends, the stream captures no longer
+        cudaStream_t stream;
+        bool open = true;
+        cudaError_t end(cudaGraph_t& graph) {
+            open = false;
+            return cudaStreamEndCapture(stream, &graph);
+        }
+        ~Scope() {
+            cudaGraph_t unfinished{};
+            if (open && end(unfinished) == cudaSuccess) (void)cudaGraphDestroy(unfinished);
+            (void)cudaGetLastError();
+        }
+    };
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "beginning to capture a step");
+    Scope scope{stream};
     work();
     cudaGraph_t graph{};
-    check(cudaStreamEndCapture(stream, &graph), "capturing a step");
+    check(scope.end(graph), "capturing a step");
     return Graph{graph};
 }
 [[nodiscard]] inline GraphExecutable instantiate(Graph const& graph) {

@@ -45,7 +45,7 @@ public:
         index_t const values = data.size() * data.features(), bytes = values * element_bytes_of<T>;
         drop();
         if (bytes == 0 || bytes + data.size() * 4 + reserve > memory_info().free) return false;
-        send<Target>(data, bytes, stream);
+        if (!send<Target>(data, bytes, stream)) return false;
         identity_ = std::move(identity);
         bytes_ = bytes;
         return true;
@@ -72,10 +72,14 @@ private:
         labels_ = DeviceMemory{};
     }
     template <class Target, class T, class Label>
-    void send(data::Dataset<T, Label> const& data, index_t bytes, cudaStream_t stream) {
+    bool send(data::Dataset<T, Label> const& data, index_t bytes, cudaStream_t stream) {
         element_bytes_ = element_bytes_of<T>;
-        samples_ = device_memory(bytes);
-        labels_ = device_memory(data.size() * 4);
+        samples_ = try_device_memory(bytes);
+        labels_ = try_device_memory(data.size() * 4);
+        if (samples_.get() == nullptr || labels_.get() == nullptr) { // others have taken what was free
+            drop();
+            return false;
+        }
         std::vector<std::int32_t> labels(static_cast<std::size_t>(data.size()));
         for (index_t i = 0; i < data.size(); ++i)
             labels[static_cast<std::size_t>(i)] = std::bit_cast<std::int32_t>(static_cast<Target>(data.label(i)));
@@ -93,6 +97,7 @@ private:
         copy_to_device(samples_.get(), values, bytes, stream);
         copy_to_device(labels_.get(), labels.data(), data.size() * 4, stream);
         cuda::wait(stream, "sending the data set");
+        return true;
     }
 };
 

@@ -56,7 +56,8 @@ public:
     TrainerCore& operator=(TrainerCore const&) = delete;
 
     /// The trained numbers, by name.
-    /// On a GPU this waits for the device. Errors there: training has halted, see Options::stop_at_non_finite.
+    /// On a GPU this waits for the device, and what is read or written there counts until the next step: ask again after it.
+    /// Errors there: training has halted, see Options::stop_at_non_finite.
     [[nodiscard]] TENON_COLD Parameters network() const {
         settle();
         return {facts_.parameters.data(), facts_.parameter_offsets.data(), static_cast<int>(facts_.parameters.size()), machine_.parameters()};

@@ -134,14 +134,15 @@ private:
         std::vector<index_t> counts(static_cast<std::size_t>(most));
         bool more = true;
         while (more && epoch_.steps < steps_) {
-            int const steps = launch_size(most);
+            int steps = launch_size(most);
             core_.machine_.with_device([&] {
                 sent.begin();
                 for (int s = 0; s < steps; ++s) {
                     index_t const samples = fill(sent, s, epoch_.steps + s);
-                    if (samples == 0) {
-                        more = false; // the loader has fewer than it said
-                        return;
+                    if (samples == 0) { // the loader has fewer than it said
+                        more = false;
+                        steps = s;
+                        break;
                     }
                     tell(s, samples);
                     auto feed = sent.feed(s, samples);
@@ -152,13 +153,14 @@ private:
                     counts[static_cast<std::size_t>(s)] = samples;
                     weights[static_cast<std::size_t>(s)] = core_.loss_.weight_of(core_.targets_.data(), samples);
                 }
+                if (steps == 0) return;
                 core_.machine_.select(steps);
                 core_.machine_.set_feed({}); // the next launch's samples are not there yet
                 sent.send(steps, core_.machine_.stream());
                 core_.machine_.run_steps(steps);
                 sent.end(core_.machine_.stream());
             });
-            for (int s = 0; more && s < steps; ++s)
+            for (int s = 0; s < steps; ++s)
                 report(counts[static_cast<std::size_t>(s)], weights[static_cast<std::size_t>(s)]);
         }
     }

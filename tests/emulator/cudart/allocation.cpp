@@ -3,6 +3,7 @@
 #include "counts.hpp"
 #include "capture.hpp"
 #include "device.hpp"
+#include "failures.hpp"
 #include "execution/report.hpp"
 #include "stream.hpp"
 
@@ -16,7 +17,7 @@ cudaError_t allocate(void** memory, std::size_t bytes, MemoryKind kind) {
     if (cudaError_t const error = forbid_while_capturing(); error != cudaSuccess) return error;
     if (bytes == 0) return cudaSuccess;
     bool const on_device = kind == MemoryKind::device || kind == MemoryKind::managed;
-    if (on_device && bytes > free_memory(current_device())) return cudaErrorMemoryAllocation;
+    if (on_device && (fails(Failing::allocation) || bytes > free_memory(current_device()))) return cudaErrorMemoryAllocation;
     Allocation const* const allocation = heap().allocate(bytes, kind, current_device());
     if (!allocation) return cudaErrorMemoryAllocation;
     *memory = allocation->begin;

@@ -2,6 +2,7 @@
 #include "launch.hpp"
 #include "call.hpp"
 #include "device.hpp"
+#include "failures.hpp"
 #include "execution/registry.hpp"
 #include "execution/report.hpp"
 #include "stream.hpp"
@@ -91,6 +92,7 @@ cudaError_t launch(void const* host, dim3 grid, dim3 block, void** arguments, st
     return call([&] {
         Function const* const function = find_function(host);
         if (!function) return cudaErrorInvalidDeviceFunction;
+        if (fails(Failing::launch)) return cudaErrorLaunchOutOfResources;
         KernelWork work{
             function, dimensions(grid), dimensions(block), static_cast<std::uint32_t>(shared), cooperative, {}, {}};
         cudaError_t const error = copy_arguments(work, arguments);

@@ -3,6 +3,7 @@
 #include "call.hpp"
 #include "device.hpp"
 #include "event.hpp"
+#include "failures.hpp"
 #include "execution/random.hpp"
 #include "execution/registry.hpp"
 #include "execution/report.hpp"
@@ -19,6 +20,7 @@ void run(EmptyWork const&) {}
 
 void run(KernelWork const& work) {
     count(Counted::kernel);
+    if (fails(Failing::kernel)) return set_sticky_error(cudaErrorIllegalAddress);
     std::vector<char> storage(work.arguments.size() + 128);
     auto* const base =
         reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(storage.data()) + 127) & ~std::uintptr_t{127});
