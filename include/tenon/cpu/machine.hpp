@@ -46,6 +46,8 @@ public:
     }
     /// Sets every byte of a part of the arena.
     void fill(index_t offset, int byte, index_t bytes) { std::memset(arena_.data() + offset, byte, static_cast<std::size_t>(bytes)); }
+    /// Does a stage begin a piece of work of its own? Each does.
+    [[nodiscard]] static bool launches(graph::ProgramStage<Cpu::Kernel> const&) { return true; }
     /// Around the stages of one run.
     void begin(Program const&, index_t) {}
     void end() {}

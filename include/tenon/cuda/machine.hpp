@@ -124,6 +124,30 @@ public:
         turn();
     }
 
+    /// The same kernel by kernel; adds each one's time to `seconds` of its first stage. Waits for the device.
+    void run_timed(Program const& program, index_t samples, std::vector<double>& seconds) {
+        DeviceScope const scope{device_};
+        while (timers_.size() <= program.stages.size()) timers_.push_back(make_timer());
+        send_single(program, samples);
+        std::size_t kernels = 0;
+        for (std::size_t s = 0; s < program.stages.size(); ++s) {
+            if (!launches(program.stages[s])) continue;
+            record(timers_[kernels++], stream_);
+            launch_stage(static_cast<int>(s));
+        }
+        record(timers_[kernels], stream_);
+        turn();
+        cuda::wait(stream_, "timing the stages");
+        kernels = 0;
+        for (std::size_t s = 0; s < program.stages.size(); ++s) {
+            if (!launches(program.stages[s])) continue;
+            seconds[s] += seconds_between(timers_[kernels], timers_[kernels + 1]);
+            ++kernels;
+        }
+    }
+    /// Is there a kernel that begins with this stage? No: it is part of the one before.
+    [[nodiscard]] static bool launches(graph::ProgramStage<WaveKernel> const& stage) { return stage.kernel.launch != nullptr; }
+
     /// The same stage by stage, between begin() and end(). A stage that another's kernel has done already does nothing.
     void begin(Program const& program, index_t samples) {
         DeviceScope const scope{device_};
@@ -280,6 +304,7 @@ private:
     std::vector<float> losses_;
     index_t steps_ = 0, read_ = 0, halted_ = 0;
     std::vector<Captured> single_, several_;
+    std::vector<Event> timers_; ///< one more than there are kernels, once it is timed
     std::vector<index_t> mapped_; ///< a program's slots, as its current run sees them
     WaveCall call_;
     Program const* running_ = nullptr;

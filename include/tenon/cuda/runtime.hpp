@@ -163,6 +163,13 @@ struct MemoryInfo {
     return Stream{s};
 }
 
+/// An event that knows when it came to pass.
+[[nodiscard]] inline Event make_timer() {
+    cudaEvent_t e{};
+    check(cudaEventCreateWithFlags(&e, cudaEventDefault), "creating a timer");
+    return Event{e};
+}
+/// An event that is only waited for.
 [[nodiscard]] inline Event make_event() {
     cudaEvent_t e{};
     check(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "creating an event");
@@ -186,6 +193,13 @@ inline void record(Event const& event, cudaStream_t stream) { check(cudaEventRec
 /// What `stream` is given from now on waits for the event.
 inline void wait_for(cudaStream_t stream, Event const& event) { check(cudaStreamWaitEvent(stream, event.get(), 0), "waiting for another stream"); }
 inline void wait(Event const& event, char const* what) { check(cudaEventSynchronize(event.get()), what); }
+
+/// Between two timers that have come to pass.
+[[nodiscard]] inline double seconds_between(Event const& from, Event const& to) {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "reading a timer");
+    return 1e-3 * static_cast<double>(milliseconds);
+}
 
 /// Whatever `work` sends to `stream`, recorded as one graph and not run.
 template <class Work>

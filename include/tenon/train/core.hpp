@@ -73,7 +73,8 @@ public:
     [[nodiscard]] Machine const& machine() const { return machine_; }
     /// The training step as it is run: stages, buffers, costs.
     [[nodiscard]] Program const& program() const { return training_; }
-    /// Mean time of training stage `s` so far; 0 unless Options::measure_stages is set.
+    /// Mean time of training stage `s` so far; 0 unless Options::measure_stages is set. On a GPU that of the kernel that begins with
+    /// it, by events around it, a microsecond or two of their own included; 0 for a stage that is part of the kernel before.
     [[nodiscard]] double stage_seconds(int s) const { return measured_steps_ > 0 ? stage_seconds_[static_cast<std::size_t>(s)] / static_cast<double>(measured_steps_) : 0; }
     /// "3 (Conv2d)", or the loss.
     [[nodiscard]] TENON_COLD std::string layer_name(int layer) const {
@@ -334,7 +335,7 @@ private:
     /// Counts a step that was started.
     Reading started_step() {
         ++step_;
-        measured_steps_ += options_.measure_stages;
+        measured_steps_ += options_.measure_stages && !options_.poison_dead_buffers;
         index_t const number = machine_.steps();
         return {&read_loss, this, number};
     }
@@ -372,14 +373,17 @@ private:
     /// All stages of a program: as a whole where the machine can and nobody looks at a single one.
     void run(Program const& program, index_t samples) {
         if constexpr (Machine::replays)
-            if (!options_.measure_stages && !options_.poison_dead_buffers) return machine_.run(program, samples);
+            if (!options_.poison_dead_buffers) {
+                if (options_.measure_stages && &program == &training_) return machine_.run_timed(program, samples, stage_seconds_);
+                return machine_.run(program, samples);
+            }
         machine_.begin(program, samples);
         run_stages(program, 0, static_cast<int>(program.stages.size()), samples);
         machine_.end();
     }
     void run_stages(Program const& program, int begin, int end, index_t samples) {
         for (int s = begin; s < end; ++s) {
-            if (options_.measure_stages && &program == &training_) measure_stage(s, samples);
+            if (options_.measure_stages && !Machine::replays && &program == &training_) measure_stage(s, samples);
             else machine_.run_stage(program, s, samples);
             if (options_.poison_dead_buffers) poison(program, s);
         }
@@ -387,7 +391,6 @@ private:
     void measure_stage(int s, index_t samples) {
         auto const start = std::chrono::steady_clock::now();
         machine_.run_stage(training_, s, samples);
-        machine_.wait();
         stage_seconds_[static_cast<std::size_t>(s)] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
     void poison(Program const& program, int stage) {

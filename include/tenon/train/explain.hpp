@@ -2,8 +2,12 @@
 /// Prints a trainer's planned step as a table.
 #pragma once
 
-#include <tenon/cpu/roofline.hpp>
 #include <tenon/train/core.hpp>
+#include <tenon/train/limits.hpp>
+
+#if defined(__CUDACC__)
+#include <tenon/cuda/explain.hpp>
+#endif
 
 #include <cstdio>
 #include <string>
@@ -32,22 +36,23 @@ TENON_COLD std::string stage_text(graph::ProgramStage<Kernel> const& stage) {
 
 } // namespace detail
 
-/// The plan of one full step: each stage with its layer, result shape, floating-point operations, bytes, the time that this
-/// machine's peak and bandwidth would allow on the trainer's threads, and, for a trainer with Options::measure_stages, the mean
-/// time it took. Measuring the machine takes about 0.2 s.
+/// The plan of one full step: each stage with its layer, result shape, floating-point operations, bytes, the time that the
+/// machine's peak and bandwidth would allow (on a CPU of the trainer's threads), and, for a trainer with Options::measure_stages,
+/// the mean time it took. A stage that is part of the kernel before it, on a GPU, has its time there. Measuring the machine takes
+/// about 0.2 s.
 template <class Loss, class Optimizer, class Machine>
 [[nodiscard]] TENON_COLD std::string explain(training::TrainerCore<Loss, Optimizer, Machine> const& trainer) {
     auto const& program = trainer.program();
     index_t const samples = program.capacity;
-    cpu::Roofline const machine = cpu::measure_roofline();
-    double const flops_per_second = machine.flops * trainer.threads(), bytes_per_second = machine.copy_bandwidth;
+    training::Limits const limits = limits_of(trainer.machine());
+    double const flops_per_second = limits.flops_per_second, bytes_per_second = limits.bytes_per_second;
     char line[256];
     std::string text;
     auto const add = [&](auto... values) {
         std::snprintf(line, sizeof line, values...);
         text += line;
     };
-    add("step of %lld samples, %d threads, %.0f GFLOP/s, %.1f GB/s\n", static_cast<long long>(samples), trainer.threads(), flops_per_second * 1e-9, bytes_per_second * 1e-9);
+    add("step of %lld samples, %s, %.0f GFLOP/s, %.1f GB/s\n", static_cast<long long>(samples), limits.machine.c_str(), flops_per_second * 1e-9, bytes_per_second * 1e-9);
     add("%3s %-17s %-62s %-16s %10s %10s %9s %9s\n", "", "layer", "stage", "result", "kFLOP", "kB", "bound us", "took us");
     graph::Cost total;
     double bound_total = 0, took_total = 0;
@@ -62,6 +67,7 @@ template <class Loss, class Optimizer, class Machine>
         add("%3d %-17s %-62s %-16s %10.1f %10.1f %9.2f ", s, trainer.layer_name(stage.layer).c_str(), detail::stage_text(stage).c_str(),
             detail::shape_text(stage.result).c_str(), 1e-3 * static_cast<double>(cost.flops), 1e-3 * static_cast<double>(cost.bytes), bound);
         if (took > 0) add("%9.2f\n", took);
+        else if (!Machine::launches(stage)) add("%9s\n", "with it");
         else add("%9s\n", "-");
     }
     add("%3s %-17s %-62s %-16s %10.1f %10.1f %9.2f ", "", "", "total", "", 1e-3 * static_cast<double>(total.flops), 1e-3 * static_cast<double>(total.bytes), bound_total);
