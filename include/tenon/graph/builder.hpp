@@ -35,6 +35,8 @@ inline constexpr Op state_op{"state", Kind::source};
 inline constexpr Op number_op{"number", Kind::source};
 inline constexpr Op input_op{"input", Kind::source};
 inline constexpr Op label_op{"label", Kind::source};
+/// 1 for each real sample, 0 in the lanes that a short batch leaves empty: a loss must give those no gradient.
+inline constexpr Op presence_op{"presence", Kind::source};
 inline constexpr Op random_op{"random", Kind::source};
 inline constexpr Op constant_op{"constant", Kind::constant};
 

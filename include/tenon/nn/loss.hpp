@@ -9,9 +9,6 @@ namespace tenon::graph {
 /// Numbers of the loss that are fixed when the trainer is made, such as class weights. The loss fills them.
 inline constexpr Op setting_op{"setting", Kind::source};
 
-/// 1 for each real sample, 0 in the lanes that a short batch leaves empty: a loss must give those no gradient.
-inline constexpr Op presence_op{"presence", Kind::source};
-
 /// The loss as one number for the batch, and its gradient by the network's output.
 struct LossNodes {
     int loss = -1;
