@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tenon/cuda/job.hpp>
-#include <tenon/ops/pool2d/cpu.hpp>
+#include <tenon/ops/pool2d/problem.hpp>
 
 namespace tenon::cuda {
 
