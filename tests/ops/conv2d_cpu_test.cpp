@@ -27,6 +27,31 @@ TEST_CASE("conv2d on the CPU: all rows in one call") {
                       expected_input_gradient(shape_of<P>, dy, weight, P::x_block)) == 0);
 }
 
+TEST_CASE("conv2d on the CPU: an input gradient whose rows are split has the bits of one call") {
+    std::mt19937 generator{23};
+    auto const run = [&]<class P>(P) {
+        CAPTURE(P::lanes);
+        using Kernel = conv2d::InputGradient<P>;
+        Array dy{P::y_block}, weight{P::outputs * P::weights_per_output}, space{Kernel::workspace}, dx{P::x_block};
+        dy.fill_random(generator);
+        weight.fill_random(generator);
+        if constexpr (Kernel::packs) {
+            Kernel::pack_inputs(3, P::outputs, weight.data(), space.data());
+            Kernel::pack_inputs(0, 3, weight.data(), space.data());
+        }
+        float const* const packed = Kernel::packs ? space.data() : weight.data();
+        Kernel::run_packed(4, P::height, dy.data(), packed, dx.data());
+        Kernel::run_packed(0, 1, dy.data(), packed, dx.data());
+        Kernel::run_packed(1, 4, dy.data(), packed, dx.data());
+        CHECK(same_bits(dx, whole<Kernel>(P::channels, P::height, P::width * P::lanes, dy, weight)));
+        CHECK(space.intact());
+        CHECK(dx.intact());
+    };
+    run(conv2d::Problem<1, 5, 9, 11, 7, 3, 3, 1, 1, 1, 1>{});
+    run(conv2d::Problem<2, 3, 9, 11, 7, 3, 3, 2, 2, 1, 1>{});
+    run(conv2d::Problem<4, 5, 9, 11, 7, 3, 3, 1, 1, 1, 1>{});
+}
+
 TEST_CASE("conv2d on the CPU: images in the lanes do not mix") {
     std::mt19937 generator{11};
     auto const run = [&]<class P>(P) {

@@ -145,6 +145,30 @@ void check_all() {
 
 } // namespace
 
+TEST_CASE("linear on the CPU: an input gradient from some of the outputs") {
+    std::mt19937 generator{3};
+    auto const run = [&]<class P>(P, index_t begin, index_t end) {
+        CAPTURE(P::lanes);
+        if constexpr (P::lanes < cpu::native_lanes<float>) {
+            constexpr index_t blocks = 2, block = P::inputs * P::lanes;
+            using Kernel = linear::InputGradient<P>;
+            Array dy{blocks * P::outputs * P::lanes}, weight{P::outputs * P::inputs}, dx{blocks * block};
+            dy.fill_random(generator);
+            weight.fill_random(generator);
+            for (index_t task = 0; task < Kernel::tasks; ++task)
+                Kernel::run_outputs(task, {begin, end}, dy.data(), blocks, weight.data(),
+                                    dx.data() + Kernel::channel_begin(task) * P::lanes, block);
+            CHECK(dx.intact());
+            CHECK(count_wrong_products(dx, dy, blocks, P::inputs, P::outputs, P::lanes, [&](index_t i, index_t o) {
+                      return o >= begin && o < end ? weight[o * P::inputs + i] : 0.0F;
+                  }) == 0);
+        }
+    };
+    run(linear::Problem<1, 203, 37>{}, 0, 5);
+    run(linear::Problem<2, 77, 37>{}, 5, 37);
+    run(linear::Problem<4, 203, 37>{}, 6, 30);
+}
+
 TEST_CASE("linear on the CPU: LeNet's layers") {
     check<linear::Problem<4, 800, 500>>(1);
     check<linear::Problem<16, 500, 10>>(4);

@@ -25,6 +25,9 @@ struct Partition {
     [[nodiscard]] constexpr index_t size(index_t tile) const { return small() + (tile < larger_tiles() ? 1 : 0); }
 };
 
+/// A stage of so many tasks keeps several threads busy: as few threads as this do not wait long for the last one.
+inline constexpr index_t enough_tasks = 8;
+
 /// Accumulators that leave room for what is multiplied; without fused multiply-adds also for the products.
 #if defined(__FMA__) || defined(__aarch64__)
 inline constexpr int accumulators = vector_registers * 3 / 4;

@@ -70,6 +70,39 @@ struct Conv2dInputGradient {
     }
 };
 
+/// The same where a kernel is one task and there are few blocks of images, so that threads would have nothing to do:
+/// they share the packing of the weights, then the rows, then the channels of the program. All meet in the scratch
+/// memory of thread 0, which holds the packed weights and the whole result.
+template <class P, class Post>
+struct Conv2dInputGradientByRows {
+    using Kernel = conv2d::InputGradient<P>;
+    static constexpr index_t workspace = whole_lines(Kernel::workspace), result = whole_lines(Kernel::tile_size);
+    static constexpr index_t inputs_per_task = ceil_divide(P::outputs, enough_tasks);
+    static constexpr index_t plane = P::height * P::width * P::lanes;
+    static constexpr index_t scratch(index_t blocks) { return workspace + blocks * result; }
+
+    static void run(StageContext const& c) {
+        if constexpr (Kernel::packs) c.run_tasks(&pack, ceil_divide(P::outputs, inputs_per_task));
+        c.run_tasks(&row, c.blocks * P::height);
+        c.run_tasks(&finish, c.blocks * P::channels);
+    }
+    static void pack(StageContext const& c, index_t task, float*, index_t) {
+        index_t const begin = task * inputs_per_task;
+        Kernel::pack_inputs(begin, least(begin + inputs_per_task, P::outputs), c.at<float const>(input_slot + 1),
+                            c.scratch);
+    }
+    static void row(StageContext const& c, index_t task, float*, index_t) {
+        index_t const block = task / P::height, row = task % P::height;
+        Kernel::run_packed(row, row + 1, c.at<float const>(input_slot) + block * P::y_block,
+                           Kernel::packs ? c.scratch : c.at<float const>(input_slot + 1),
+                           c.scratch + workspace + block * result);
+    }
+    static void finish(StageContext const& c, index_t task, float*, index_t) {
+        index_t const block = task / P::channels, channel = task % P::channels;
+        Post::template run<1>(c, block, channel, c.scratch + workspace + block * result + channel * plane);
+    }
+};
+
 template <class P, class Post>
 struct Conv2dWeightGradient {
     using Kernel = conv2d::WeightGradient<P>;
@@ -111,7 +144,9 @@ struct CpuStage<&conv2d::input_gradient_op> {
     static constexpr StageKernel kernel() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = typename conv2d_problem<C, node, node.shape, C::nodes[static_cast<std::size_t>(node.input[0])].shape>::type;
-        using Stage = Conv2dInputGradient<P, EpilogueOf<C, S, 0>>;
+        constexpr bool by_rows = conv2d::InputGradient<P>::tasks == 1 && C::layout.blocks() < enough_tasks;
+        using Stage = std::conditional_t<by_rows, Conv2dInputGradientByRows<P, EpilogueOf<C, S, 0>>,
+                                         Conv2dInputGradient<P, EpilogueOf<C, S, 0>>>;
         return {&Stage::run, &Stage::scratch};
     }
 };

@@ -25,6 +25,46 @@ struct LinearBatched {
     }
 };
 
+/// The input gradient for few images and many weights. Tasks are groups of outputs, as in the other two passes, so that
+/// each thread finds in its cache the weights that it read and wrote there; what the groups contribute meets in the
+/// scratch memory of thread 0 and is added in order.
+template <class P, class Post>
+struct LinearInputGradientByOutputs {
+    using Kernel = linear::InputGradient<P>;
+    /// So many outputs that writing and reading what they contribute is little beside reading their weights.
+    static constexpr Partition groups{P::outputs, 16 * P::lanes};
+    static constexpr index_t block = P::inputs * P::lanes;
+
+    static constexpr bool suits(index_t blocks) {
+        return P::lanes < native_lanes<float> && blocks * P::lanes <= native_lanes<float> && groups.tiles >= 2 &&
+               P::inputs * P::outputs >= 64 * 1024;
+    }
+    static constexpr index_t scratch(index_t blocks) { return groups.tiles * blocks * block; }
+
+    static void run(StageContext const& c) {
+        c.run_tasks(&multiply, groups.tiles);
+        c.run_tasks(&finish, Kernel::tasks);
+    }
+    static void multiply(StageContext const& c, index_t task, float*, index_t) {
+        index_t const begin = groups.begin(task), end = begin + groups.size(task);
+        float* const to = c.scratch + task * c.blocks * block;
+        for (index_t t = 0; t < Kernel::tasks; ++t)
+            Kernel::run_outputs(t, {begin, end}, c.at<float const>(input_slot), c.blocks,
+                                c.at<float const>(input_slot + 1), to + Kernel::channel_begin(t) * P::lanes, block);
+    }
+    static void finish(StageContext const& c, index_t task, float*, index_t) {
+        index_t const count = Kernel::channel_count(task) * P::lanes;
+        for (index_t b = 0; b < c.blocks; ++b) {
+            float* const sum = c.scratch + b * block + Kernel::channel_begin(task) * P::lanes;
+            for (index_t g = 1; g < groups.tiles; ++g) {
+                float const* const part = sum + g * c.blocks * block;
+                for (index_t i = 0; i < count; ++i) sum[i] += part[i];
+            }
+            Post::template run_task<Kernel>(c, task, b, sum);
+        }
+    }
+};
+
 template <class Kernel, class Post>
 struct LinearWeightGradient {
     static constexpr index_t workspace(index_t blocks) { return whole_lines(Kernel::workspace(blocks)); }
@@ -62,7 +102,10 @@ struct CpuStage<&linear::input_gradient_op> {
     static constexpr StageKernel kernel() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = LinearProblem<C, node.input[1]>;
-        using Stage = LinearBatched<linear::InputGradient<P>, C::layout.lanes, EpilogueOf<C, S, 0>>;
+        using Post = EpilogueOf<C, S, 0>;
+        using ByOutputs = LinearInputGradientByOutputs<P, Post>;
+        using Stage = std::conditional_t<ByOutputs::suits(C::layout.blocks()), ByOutputs,
+                                         LinearBatched<linear::InputGradient<P>, P::lanes, Post>>;
         return {&Stage::run, &Stage::scratch};
     }
 };

@@ -79,14 +79,33 @@ public:
     static void prepare(index_t /*row_begin*/, float const* /*in*/, float* /*space*/) {}
 
     static void run(index_t task, index_t row_begin, float const* in, float const* weight, float* out, float* space) {
-        index_t const group = task / group_tasks.tiles, first_tile = group_tasks.begin(task % group_tasks.tiles);
-        weight += group * M::weight_group + first_unit(task) * packed * M::weight_output;
-        in += group * M::inputs * source_input;
+        weight += task / group_tasks.tiles * M::weight_group + first_unit(task) * packed * M::weight_output;
         if constexpr (packed > 1) {
-            pack(weight, channel_count(task), space);
+            pack(weight, channel_count(task), 0, M::inputs, space);
             weight = space;
         }
-        index_t const rows = least(Rows, rows_axis.out - row_begin);
+        run_rows(task, row_begin, least(Rows, rows_axis.out - row_begin), in, weight, out);
+    }
+
+    /// For callers who split the rows of one task among threads, which then share the packed weights: what run() does
+    /// with inputs [begin, end) of the weights, where it packs them at all ...
+    static constexpr bool packs = packed > 1;
+    static void pack_inputs(index_t begin, index_t end, float const* weight, float* space) {
+        static_assert(tasks == 1);
+        pack(weight, M::outputs, begin, end, space);
+    }
+    /// ... and what it does with rows [begin, end) of all.
+    static void run_packed(index_t begin, index_t end, float const* in, float const* weight, float* out) {
+        static_assert(tasks == 1 && Rows == rows_axis.out);
+        run_rows(0, begin, end - begin, in, weight, out + begin * row_floats);
+    }
+
+private:
+    /// @param weight of the task's first channel, packed where this packs  @param out first channel, at the first row
+    static void run_rows(index_t task, index_t row_begin, index_t rows, float const* in, float const* weight,
+                         float* out) {
+        in += task / group_tasks.tiles * M::inputs * source_input;
+        index_t const first_tile = group_tasks.begin(task % group_tasks.tiles);
         for (int part = 0; part < parts; ++part)
             for (index_t row = 0; row < rows; ++row)
                 run_strip({rows_axis.taps(row_begin + row), in + part * width, weight,
@@ -94,7 +113,6 @@ public:
                            group_tasks.size(task % group_tasks.tiles), channel_count(task)});
     }
 
-private:
     /// One row of all channels of a task, one part of the lanes.
     struct Strip {
         Taps rows;                 ///< of the kernel
@@ -105,9 +123,10 @@ private:
         index_t channels;
     };
 
-    /// [channels][inputs][taps] -> [inputs][taps][channels], channels filled up with zeros
-    static void pack(float const* weight, index_t channels, float* to) {
-        for (index_t i = 0; i < M::inputs; ++i, weight += M::weight_input, to += taps * padded) {
+    /// Inputs [begin, end): [channels][inputs][taps] -> [inputs][taps][channels], channels filled up with zeros
+    static void pack(float const* weight, index_t channels, index_t begin, index_t end, float* to) {
+        weight += begin * M::weight_input, to += begin * taps * padded;
+        for (index_t i = begin; i < end; ++i, weight += M::weight_input, to += taps * padded) {
             index_t const fours = channels / 4 * 4;
             for (index_t c = 0; c < fours; c += 4) pack_four(weight + c * M::weight_output, to + c);
             for (index_t c = fours; c < padded; ++c)

@@ -61,7 +61,8 @@ class Pixels {
 
     static constexpr index_t plane_floats = Rows * P::out_width * lanes;
     static constexpr index_t budget = 16 * 1024 / 4; ///< floats of an output tile
-    static constexpr Partition group_tasks{units.tiles, most(1, budget / (plane_floats * units.largest()))};
+    static constexpr Partition group_tasks{
+        units.tiles, most(1, least(budget / (plane_floats * units.largest()), units.tiles / enough_tasks))};
 
     static constexpr index_t column_step = columns_are_rows ? P::stride_height * row_floats : step;
 

@@ -6,7 +6,7 @@
 
 namespace tenon::conv2d {
 
-using cpu::ceil_divide, cpu::choose_tile, cpu::least, cpu::most, cpu::multiply_add, cpu::Partition, cpu::TileShape;
+using cpu::ceil_divide, cpu::choose_tile, cpu::enough_tasks, cpu::least, cpu::most, cpu::multiply_add, cpu::Partition, cpu::TileShape;
 
 /// Images come in blocks of `Lanes`, interleaved innermost: x [C, H, W, Lanes], y [O, out_height, out_width, Lanes];
 /// weight [O, C / Groups, KH, KW]. Lanes is a power of two, at most 16.

@@ -81,7 +81,7 @@ class WeightGradient {
     /// Tiles of a task: they share what is read of x. Not so many that their accumulators crowd the second-level cache,
     /// nor that there are too few tasks for several threads.
     static constexpr Partition task_tiles{unit_tiles.tiles,
-                                          most(1, least(128 * 1024 / 4 / tile_floats, unit_tiles.tiles / 8))};
+                                          most(1, least(128 * 1024 / 4 / tile_floats, unit_tiles.tiles / enough_tasks))};
 
     static constexpr index_t first_tile(index_t task) { return task_tiles.begin(task % task_tiles.tiles); }
     static constexpr index_t end_tile(index_t task) {

@@ -115,15 +115,27 @@ public:
     static void prepare(float const* /*dy*/, index_t /*blocks*/, float* /*space*/) {}
 
     static void run(index_t task, float const* dy, index_t blocks, float const* weight, float* out, float* /*space*/) {
+        run_outputs(task, {0, P::outputs}, dy, blocks, weight, out, channel_count(task) * lanes);
+    }
+
+    /// What outputs [begin, end) contribute to the task's inputs: out [blocks][channel_count(task)][lanes], `out_block`
+    /// floats from one block to the next.
+    struct Outputs {
+        index_t begin, end;
+    };
+    static void run_outputs(index_t task, Outputs outputs, float const* dy, index_t blocks, float const* weight,
+                            float* out, index_t out_block) {
         constexpr int larger = static_cast<int>(tiles.largest()), smaller = static_cast<int>(tiles.small());
         constexpr index_t last = tiles.size(tiles.tiles - 1);
         constexpr int tail = static_cast<int>(P::inputs % width);
-        weight += channel_begin(task);
-        for (index_t b = 0; b < blocks; ++b, dy += P::outputs * lanes, out += channel_count(task) * lanes) {
+        index_t const count = outputs.end - outputs.begin;
+        weight += outputs.begin * P::inputs + channel_begin(task);
+        dy += outputs.begin * lanes;
+        for (index_t b = 0; b < blocks; ++b, dy += P::outputs * lanes, out += out_block) {
             if (tail > 0 && task == tiles.tiles - 1)
-                run_tile<static_cast<int>(last), tail == 0 ? width : tail>(dy, weight, out);
-            else if (tiles.size(task) == larger) run_tile<larger, width>(dy, weight, out);
-            else if constexpr (smaller < larger && smaller > 0) run_tile<smaller, width>(dy, weight, out);
+                run_tile<static_cast<int>(last), tail == 0 ? width : tail>(count, dy, weight, out);
+            else if (tiles.size(task) == larger) run_tile<larger, width>(count, dy, weight, out);
+            else if constexpr (smaller < larger && smaller > 0) run_tile<smaller, width>(count, dy, weight, out);
         }
     }
 
@@ -139,11 +151,11 @@ private:
         TENON_ALWAYS_INLINE static V column(float const* dy, int l) { return cpu::broadcast<width>(dy[l]); }
     };
 
-    /// `Columns` vectors of inputs of which the last has `Valid` lanes.
+    /// `Columns` vectors of inputs of which the last has `Valid` lanes, from `outputs` outputs.
     template <int Columns, int Valid>
-    TENON_NEVER_INLINE static void run_tile(float const* dy, float const* weight, float* out) {
+    TENON_NEVER_INLINE static void run_tile(index_t outputs, float const* dy, float const* weight, float* out) {
         cpu::Registers<V, Columns * lanes> sum{}; // [columns][images]
-        for (index_t o = 0; o < P::outputs; ++o) {
+        for (index_t o = 0; o < outputs; ++o) {
             multiply_add<Operands<Columns, Valid>, Columns, lanes>(sum, weight, dy + o * lanes);
             weight = cpu::opaque(weight + P::inputs);
         }
