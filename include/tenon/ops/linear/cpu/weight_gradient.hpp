@@ -12,9 +12,11 @@ class WeightGradient {
     static constexpr int width = cpu::native_lanes<float>, lanes = P::lanes;
     using V = cpu::Vec<float, width>;
     static constexpr index_t vectors = ceil_divide(P::inputs, width), padded = vectors * width;
-    static constexpr TileShape shape = choose_tile(P::outputs, vectors, {1, 1});
-    static constexpr Partition row_tiles{P::outputs, shape.rows}, column_tiles{vectors, shape.columns};
     static constexpr index_t budget = 16 * 1024 / 4; ///< floats of a tile
+    /// Few images leave so little to multiply that the way of the results to the cache and back counts for more.
+    static constexpr index_t most_rows = lanes < width ? least(P::outputs, most(1, budget / P::inputs)) : P::outputs;
+    static constexpr TileShape shape = choose_tile(most_rows, vectors, {1, 1});
+    static constexpr Partition row_tiles{P::outputs, shape.rows}, column_tiles{vectors, shape.columns};
     static constexpr Partition task_tiles{row_tiles.tiles, most(1, budget / (row_tiles.largest() * P::inputs))};
     static constexpr int tail = static_cast<int>(P::inputs % width);
 
