@@ -167,20 +167,13 @@ template <int L, int N, int... I>
 TENON_ALWAYS_INLINE Vec<float, N> repeat_each(float const* from, std::integer_sequence<int, I...>) {
     if constexpr (N / L == 2) {
         return shuffle<(I < L ? I : N + I)...>(broadcast<N>(from[0]), broadcast<N>(from[1]));
+    } else if constexpr (N / L == 4 && N > 4) { // loaded to every quarter, which needs no instruction of its own
+        Vec<float, N> const v = load_repeated<N, 4>(from);
+        return shuffle<(I / 4 * 4 + I / L)...>(v, v);
     } else
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
-        if constexpr (N / L == 4 && N == 8) {
-        Vec<float, 4> const few = load<4>(from);
-        Vec<float, 8> const v = __builtin_shufflevector(few, few, 0, 1, 2, 3, -1, -1, -1, -1);
-        return shuffle<(I / L)...>(v, v);
-    } else if constexpr (N / L == 4 && N == 16) {
-        Vec<float, 4> const few = load<4>(from);
-        Vec<float, 8> const more = __builtin_shufflevector(few, few, 0, 1, 2, 3, -1, -1, -1, -1);
-        Vec<float, 16> const v =
-            __builtin_shufflevector(more, more, 0, 1, 2, 3, 4, 5, 6, 7, -1, -1, -1, -1, -1, -1, -1, -1);
-        return shuffle<(I / L)...>(v, v);
-    } else if constexpr (N / L == 8 && N == 16) {
+        if constexpr (N / L == 8 && N == 16) {
         Vec<float, 8> const few = load<8>(from);
         Vec<float, 16> const v =
             __builtin_shufflevector(few, few, 0, 1, 2, 3, 4, 5, 6, 7, -1, -1, -1, -1, -1, -1, -1, -1);
