@@ -56,7 +56,14 @@ class Pixels {
     // Columns of a tile are vectors of a row or, where a row has but one, rows.
     static constexpr bool columns_are_rows = row_vectors == 1;
     static constexpr index_t columns = columns_are_rows ? strip_rows : row_vectors;
-    static constexpr TileShape shape = choose_tile(P::group_outputs, columns, {P::kernel_width, P::stride_width});
+    /// Where tiles are few, half as tall ones: more tasks for several threads, if eight multiply-adds still are under way.
+    static constexpr TileShape choose_shape() {
+        TileShape best = choose_tile(P::group_outputs, columns, {P::kernel_width, P::stride_width});
+        bool const few = P::groups * ceil_divide(P::group_outputs, best.rows) < enough_tasks;
+        if (few && best.rows % 2 == 0 && best.rows / 2 * best.columns >= 8) best.rows /= 2;
+        return best;
+    }
+    static constexpr TileShape shape = choose_shape();
     static constexpr Partition units{P::group_outputs, shape.rows}, column_tiles{columns, shape.columns};
 
     static constexpr index_t plane_floats = Rows * P::out_width * lanes;
