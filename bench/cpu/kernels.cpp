@@ -8,6 +8,7 @@
 // Times are those of the thread, not of the clock on the wall, because other programs may want the processor too; of
 // the repetitions (--benchmark_repetitions=9) the fastest says most.
 
+#include <tenon/cpu/executor.hpp>
 #include <tenon/cpu/roofline.hpp>
 #include <tenon/ops/conv2d/cpu.hpp>
 #include <tenon/ops/linear/cpu.hpp>
@@ -177,12 +178,13 @@ int main(int argc, char** argv) {
 
     add_lenet<1>({1});
     add_lenet<4>({4});
-    add_lenet<16>({16, 64, 256});
-    add_conv2d<conv2d::Problem<16, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1>>("3x3", {16});
-    add_conv2d<conv2d::Problem<16, 64, 28, 28, 64, 3, 3, 2, 2, 1, 1>>("3x3_stride2", {16});
-    add_conv2d<conv2d::Problem<16, 256, 7, 7, 256, 3, 3, 1, 1, 1, 1>>("3x3_on_7x7", {16});
-    add_conv2d<conv2d::Problem<16, 64, 14, 14, 256, 1, 1>>("1x1", {16});
-    add_conv2d<conv2d::Problem<16, 3, 112, 112, 64, 7, 7, 2, 2, 3, 3>>("7x7_stride2", {16});
-    add_conv2d<conv2d::Problem<16, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1, 1, 1, 64>>("depthwise_3x3", {16});
+    constexpr int lanes = cpu::lanes_for(64); // as a trainer chooses them
+    add_lenet<lanes>({16, 64, 256});
+    add_conv2d<conv2d::Problem<lanes, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1>>("3x3", {16});
+    add_conv2d<conv2d::Problem<lanes, 64, 28, 28, 64, 3, 3, 2, 2, 1, 1>>("3x3_stride2", {16});
+    add_conv2d<conv2d::Problem<lanes, 256, 7, 7, 256, 3, 3, 1, 1, 1, 1>>("3x3_on_7x7", {16});
+    add_conv2d<conv2d::Problem<lanes, 64, 14, 14, 256, 1, 1>>("1x1", {16});
+    add_conv2d<conv2d::Problem<lanes, 3, 112, 112, 64, 7, 7, 2, 2, 3, 3>>("7x7_stride2", {16});
+    add_conv2d<conv2d::Problem<lanes, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1, 1, 1, 64>>("depthwise_3x3", {16});
     benchmark::RunSpecifiedBenchmarks();
 }
