@@ -3,25 +3,19 @@
 #include <tenon/train/explain.hpp>
 
 #include "support/numbers.hpp"
+#include "support/text.hpp"
 
 #include <doctest/doctest.h>
 
-#include <sstream>
 #include <string>
 
 using namespace tenon;
+using test::lines_with;
 
 namespace {
 
 using Net = Network<Input{1, 8, 8}, Conv2d{.out = 2, .kernel = 3}, ReLU{}, MaxPool2d{.kernel = 2}, Flatten{}, Linear{.out = 3}>;
 constexpr index_t samples = 4;
-
-int lines_with(std::string const& text, std::string const& part) {
-    int n = 0;
-    std::istringstream stream{text};
-    for (std::string line; std::getline(stream, line);) n += line.find(part) != std::string::npos;
-    return n;
-}
 
 } // namespace
 

@@ -1,6 +1,7 @@
 // What training prints: epochs, evaluations, the table of the plan; the progress line that keeps quiet in a pipe.
 #include "support/lenet.hpp"
 #include "support/numbers.hpp"
+#include "support/text.hpp"
 
 #include <tenon/optim/sgd.hpp>
 #include <tenon/train/explain.hpp>
@@ -15,17 +16,11 @@
 #include <string>
 
 using namespace tenon;
+using test::lines_with;
 
 namespace {
 
 using Net = Network<Input{1, 6, 6}, Named<"stem", Conv2d{.out = 2, .kernel = 3}>, ReLU{}, MaxPool2d{.kernel = 2}, Flatten{}, Linear{.out = 3}>;
-
-int lines_with(std::string const& text, std::string const& part) {
-    int n = 0;
-    std::istringstream stream{text};
-    for (std::string line; std::getline(stream, line);) n += line.find(part) != std::string::npos;
-    return n;
-}
 
 } // namespace
 

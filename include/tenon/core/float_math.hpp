@@ -128,7 +128,7 @@ template <class V>
 TENON_ALWAYS_INLINE V log(V x) {
     auto const tiny = x < (std::numeric_limits<float>::min)();
     V const normal = choose<V>(tiny, x * 0x1p23f, x);
-    auto const bits = bits_as<std::uint32_t>(normal);                   // unsigned: it wraps round where x is negative
+    auto const bits = bits_as<std::uint32_t>(normal); // unsigned: it wraps round where x is negative
     auto const power = bits_as<std::int32_t>(bits - 0x3F3504F3u) >> 23; // the mantissa goes to [sqrt(1/2), sqrt(2))
     V const mantissa = bits_as<float>(bits - (bits_as<std::uint32_t>(power) << 23));
     V const exponent = (bits_as<float>(power + rounder_bits) - rounder) - choose<V>(tiny, all<V>(23.0f), V{});

@@ -46,7 +46,7 @@ TENON_ALWAYS_INLINE V extreme(V const& a, V const& b) {
         return math::choose<V>(a != a, a, found);
     }
 #endif
-    return evaluate < Op == ReduceOp::max ? Fn::max : Fn::min, V > (a, b, 0);
+    return evaluate<(Op == ReduceOp::max ? Fn::max : Fn::min), V>(a, b, 0);
 }
 
 /// Two values as one.

@@ -133,8 +133,7 @@ struct Runner {
         } else {
             Vec<T, Lanes> v{};
             if constexpr (stride == 1) load_first<traits<O>::padded ? Lanes : Valid, Lanes>(from, v);
-            else
-                for (int i = 0; i < Valid; ++i) v[i] = from[i * stride];
+            else for (int i = 0; i < Valid; ++i) v[i] = from[i * stride];
             return math::convert<Compute>(v);
         }
     }
@@ -158,8 +157,7 @@ struct Runner {
                 if (past_caches) return store_past_caches(to, v);
             }
             if constexpr (stride == 1) store_first<traits<O>::padded ? Lanes : Valid, Lanes>(to, v);
-            else
-                for (int i = 0; i < Valid; ++i) to[i * stride] = v[i];
+            else for (int i = 0; i < Valid; ++i) to[i * stride] = v[i];
         }
     }
 

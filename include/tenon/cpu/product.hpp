@@ -27,8 +27,7 @@ class ProductLoop {
     /// Registers: `register_rows` x `register_vectors` sums, a row of B, an element of A.
     static constexpr int register_rows = 6;
     static constexpr int register_vectors = vector_registers >= 32 ? 4 : 2;
-    static constexpr index_t tile_rows =
-        240; ///< times an inner panel of A: 120 KB of floats, for the second-level cache
+    static constexpr index_t tile_rows = 240; ///< times an inner panel of A: 120 KB of floats, for the second-level cache
     static constexpr index_t tile_columns = 64;
     static constexpr index_t panel = 128; ///< elements of the inner loop at once: a panel of B is 32 KB of floats
 

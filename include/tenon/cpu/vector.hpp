@@ -161,28 +161,18 @@ TENON_ALWAYS_INLINE Vec<float, N> load_repeated(float const* from) {
 
 namespace lanes {
 
-// Q = N / L elements, each L times. Compilers differ in what they make of a small vector that becomes a large one; g++
-// 12 goes through memory unless each step doubles it.
+// Q = N / L elements, each L times. Few elements are loaded to every part of the vector, which needs no instruction of its
+// own; a small vector that becomes a large one goes through memory with g++ 12.
 template <int L, int N, int... I>
 TENON_ALWAYS_INLINE Vec<float, N> repeat_each(float const* from, std::integer_sequence<int, I...>) {
-    if constexpr (N / L == 2) {
+    constexpr int count = N / L;
+    if constexpr (count == 2) {
         return shuffle<(I < L ? I : N + I)...>(broadcast<N>(from[0]), broadcast<N>(from[1]));
-    } else if constexpr (N / L == 4 && N > 4) { // loaded to every quarter, which needs no instruction of its own
-        Vec<float, N> const v = load_repeated<N, 4>(from);
-        return shuffle<(I / 4 * 4 + I / L)...>(v, v);
-    } else
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-        if constexpr (N / L == 8 && N == 16) {
-        Vec<float, 8> const few = load<8>(from);
-        Vec<float, 16> const v =
-            __builtin_shufflevector(few, few, 0, 1, 2, 3, 4, 5, 6, 7, -1, -1, -1, -1, -1, -1, -1, -1);
-        return shuffle<(I / L)...>(v, v);
-    } else
-#endif
-#endif
-    {
-        Vec<float, N> const v = load_some<N>(from, N / L);
+    } else if constexpr ((count == 4 || count == 8) && N > count) {
+        Vec<float, N> const v = load_repeated<N, count>(from);
+        return shuffle<(I / count * count + I / L)...>(v, v);
+    } else {
+        Vec<float, N> const v = load_some<N>(from, count);
         return shuffle<(I / L)...>(v, v);
     }
 }
