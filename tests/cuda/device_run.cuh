@@ -25,11 +25,7 @@ public:
 
     explicit DeviceRun(index_t samples)
         : samples_{samples}, program_{graph::make_program<Compiled, cuda::Device>()} {
-        index_t counters = 0, partial_floats = 0;
-        for (auto const& stage : program_.stages) {
-            counters = (std::max)(counters, stage.kernel.workspace.counters);
-            partial_floats = (std::max)(partial_floats, stage.kernel.workspace.partial_floats);
-        }
+        auto const [counters, partial_floats] = cuda::detail::largest_workspace(program_);
         counters_ = (tables.memory.total + 255) / 256 * 256;
         partial_ = counters_ + (counters + 3) / 4 * 16;
         image_.assign(static_cast<std::size_t>(partial_ + 4 * partial_floats), std::byte{0xFF});

@@ -310,6 +310,17 @@ TEST_CASE("a loss that is not finite halts training before anything changes, and
     CHECK(same_bits(weights(single), before));
     CHECK(single.steps_done() == 0);
 
+    // Nobody looks until the losses of the steps behind it have overwritten its own.
+    std::vector<float> const bad_x(batch_size * 5, std::numeric_limits<float>::quiet_NaN());
+    (void)single.step(x.data(), y.data(), batch_size);
+    auto const good = weights(single);
+    (void)single.step(bad_x.data(), y.data(), batch_size);
+    for (index_t step = 0; step < cuda::loss_log_size + 10; ++step) (void)single.step(x.data(), y.data(), batch_size);
+    CHECK_THROWS_WITH_AS((void)weights(single), doctest::Contains("step 2: the loss is nan"), Error);
+    CHECK(same_bits(weights(single), good));
+    CHECK(single.steps_done() == 1);
+    CHECK(std::isfinite(static_cast<double>(single.step(x.data(), y.data(), batch_size)))); // and training goes on
+
     Trainer unguarded{Odd{},  CrossEntropy{},
                       sgd,    batch<batch_size>,
                       Cuda{}, Options{.seed = 4, .shuffle = false, .stop_at_non_finite = false}};

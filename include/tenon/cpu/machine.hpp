@@ -37,6 +37,12 @@ public:
         return reinterpret_cast<T*>(arena_.data() + offset);
     }
 
+    /// Where the host writes a source of a program.
+    template <class T>
+    [[nodiscard]] T* at(Program const&, index_t offset) const {
+        return at<T>(offset);
+    }
+
     /// Where parameters lie, by their offsets, for the host to read and to write.
     [[nodiscard]] std::byte* parameters() const { return arena_.data(); }
     /// What a stage has computed, for the host to read.

@@ -11,6 +11,8 @@
 #include <tenon/graph/program.hpp>
 #include <tenon/ops/conv2d/unpooled.hpp>
 
+#include <algorithm>
+
 namespace tenon::cuda {
 
 /// How many blocks of a wave are done, by the number of its first stage; zero before and after each run.
@@ -164,13 +166,28 @@ struct Launch {
 struct Workspace {
     index_t counters = 0;       ///< words that are zero before and after each launch
     index_t partial_floats = 0; ///< sums of blocks that share one
+
+    template <class Facts>
+    constexpr void add(Facts const& job) {
+        counters += job.counters, partial_floats += job.partial_floats;
+    }
 };
+/// Enough for each kernel of a program: they run one after the other.
+template <class Program>
+[[nodiscard]] Workspace largest_workspace(Program const& program) {
+    Workspace most;
+    for (auto const& stage : program.stages) {
+        most.counters = (std::max)(most.counters, stage.kernel.workspace.counters);
+        most.partial_floats = (std::max)(most.partial_floats, stage.kernel.workspace.partial_floats);
+    }
+    return most;
+}
 /// Of the first `count` jobs together.
 template <class... Job>
 [[nodiscard]] constexpr Workspace workspace_of_first(int count) {
     constexpr JobFacts all[] = {facts_of<Job>(1)...};
     Workspace sum;
-    for (int i = 0; i < count; ++i) sum.counters += all[i].counters, sum.partial_floats += all[i].partial_floats;
+    for (int i = 0; i < count; ++i) sum.add(all[i]);
     return sum;
 }
 
@@ -386,7 +403,7 @@ struct Executor {
     /// Of the kernel of stages [first, end).
     static constexpr detail::Workspace workspace(int first, int end) {
         detail::Workspace sum;
-        for (int s = first; s < end; ++s) sum.counters += facts[static_cast<std::size_t>(s)].counters, sum.partial_floats += facts[static_cast<std::size_t>(s)].partial_floats;
+        for (int s = first; s < end; ++s) sum.add(facts[static_cast<std::size_t>(s)]);
         return sum;
     }
 

@@ -119,8 +119,10 @@ public:
         DeviceScope const scope{device_};
         send_single(program, samples);
         if (graphs_) launch(single_[number_of(program)].executable, stream_);
-        else
+        else {
+            aim_single(program);
             for (int s = 0; s < static_cast<int>(program.stages.size()); ++s) launch_stage_and_wait(s);
+        }
         turn();
     }
 
@@ -129,6 +131,7 @@ public:
         DeviceScope const scope{device_};
         while (timers_.size() <= program.stages.size()) timers_.push_back(make_timer());
         send_single(program, samples);
+        aim_single(program);
         std::size_t kernels = 0;
         for (std::size_t s = 0; s < program.stages.size(); ++s) {
             if (!launches(program.stages[s])) continue;
@@ -152,6 +155,7 @@ public:
     void begin(Program const& program, index_t samples) {
         DeviceScope const scope{device_};
         send_single(program, samples);
+        aim_single(program);
     }
     void run_stage(Program const&, int s, index_t) {
         DeviceScope const scope{device_};
@@ -246,10 +250,13 @@ public:
         cuda::wait(stream_, "reading the losses");
         for (index_t step = read_ + 1; step <= steps_; ++step) losses_[static_cast<std::size_t>(step & mask)] = host->loss[step & mask];
         read_ = steps_;
+        if (halted_ == 0 && host->halted != 0) halting_loss_ = host->loss[host->halted & mask]; // one of those read: it is new
         halted_ = host->halted;
     }
     /// The step that halted training, as far as was read; 0: none.
     [[nodiscard]] index_t halted() const { return halted_; }
+    /// Its loss, however many steps were started behind it.
+    [[nodiscard]] float halting_loss() const { return halting_loss_; }
     /// Goes on with the weights as they were before the step that halted training: that one, and those behind it, were not taken.
     void resume() {
         if (halted_ == 0) return;
@@ -303,6 +310,7 @@ private:
     PinnedMemory parameters_, results_, journal_;
     std::vector<float> losses_;
     index_t steps_ = 0, read_ = 0, halted_ = 0;
+    float halting_loss_ = 0;
     std::vector<Captured> single_, several_;
     std::vector<Event> timers_; ///< one more than there are kernels, once it is timed
     std::vector<index_t> mapped_; ///< a program's slots, as its current run sees them
@@ -346,12 +354,11 @@ private:
             return at;
         };
         (void)append(plan);
-        index_t counters = 0, partial_floats = 0; // of all kernels: they run one after the other
-        for (Program const* program : programs_)
-            for (auto const& stage : program->stages) {
-                counters = (std::max)(counters, stage.kernel.workspace.counters);
-                partial_floats = (std::max)(partial_floats, stage.kernel.workspace.partial_floats);
-            }
+        index_t counters = 0, partial_floats = 0;
+        for (Program const* program : programs_) {
+            detail::Workspace const needed = detail::largest_workspace(*program);
+            counters = (std::max)(counters, needed.counters), partial_floats = (std::max)(partial_floats, needed.partial_floats);
+        }
         counter_bytes_ = (max_stages + counters) * index_t{sizeof(unsigned)};
         arrivals_ = append(counter_bytes_);
         partial_at_ = append(partial_floats * index_t{sizeof(float)});
@@ -404,7 +411,6 @@ private:
         send_parameters();
         copy_to_device(arena() + sources.block(block), staged(p, block * sources.block_bytes()), sources.block_bytes() + sources.batch_bytes(), stream_);
         record(staging_[turn_].copied, stream_);
-        aim(p, block, 0);
     }
     void turn() {
         turn_ = 1 - turn_;
@@ -413,15 +419,26 @@ private:
         if (steps_ - read_ > loss_log_size - most_steps_ - 1) read_journal();
     }
 
-    /// Prepares launches of a program's stages on one block's numbers and one buffer's batch.
+    /// Prepares launches of a program's stages on one block's numbers and one buffer's batch. A captured graph needs it no more.
     void aim(std::size_t p, int block, int buffer) {
         Program const& program = *programs_[p];
-        Sources const& sources = sources_[p];
         mapped_.clear();
         for (index_t const planned : program.slots) {
-            index_t const moved = sources.on_device(planned, block, buffer);
+            index_t const moved = sources_[p].on_device(planned, block, buffer);
             mapped_.push_back(moved >= 0 ? moved : planned);
         }
+        running_ = &program;
+        address(p, block, buffer);
+    }
+    /// ... on what send_single() sent.
+    void aim_single(Program const& program) {
+        std::size_t const p = number_of(program);
+        aim(p, sources_[p].blocks() - 1, 0);
+    }
+    /// What every kernel of a program is told, its buffers aside.
+    void address(std::size_t p, int block, int buffer) {
+        Program const& program = *programs_[p];
+        Sources const& sources = sources_[p];
         call_ = {};
         call_.arena = arena();
         call_.head = sources.on_device(program.find(head_op), block, buffer);
@@ -432,7 +449,6 @@ private:
         call_.journal = p == 0 && program.loss_offset >= 0 ? device_journal() : nullptr;
         call_.loss = program.loss_offset;
         call_.stream = stream_;
-        running_ = &program;
     }
     /// By FetchJob::Slot.
     void aim_fetch(index_t (&places)[4], int block, int buffer) const {
@@ -458,7 +474,7 @@ private:
     }
     /// Gathers the batch that a block speaks of, alone.
     void gather(int block, int buffer) {
-        aim(0, block, buffer);
+        address(0, block, buffer);
         index_t places[4];
         aim_fetch(places, block, buffer);
         call_.fetch = places;

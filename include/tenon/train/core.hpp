@@ -224,8 +224,7 @@ private:
     /// Where the host writes a source.
     template <class T>
     [[nodiscard]] T* at(Program const& program, index_t offset) const {
-        if constexpr (Machine::replays) return machine_.template at<T>(program, offset);
-        else return machine_.template at<T>(offset);
+        return machine_.template at<T>(program, offset);
     }
     [[nodiscard]] float* input(Program const& program) const { return at<float>(program, program.find(graph::input_op)); }
     /// What inference found for a batch, [blocks][outputs][lanes]; valid until something else runs or is read.
@@ -357,7 +356,7 @@ private:
     void fail_if_halted() {
         if (machine_.halted() == 0) return;
         index_t const refused = machine_.steps() - machine_.halted() + 1;
-        auto const loss = static_cast<double>(machine_.loss(machine_.halted()));
+        auto const loss = static_cast<double>(machine_.halting_loss());
         machine_.resume();
         step_ = machine_.steps();
         fail({"Trainer: step ", step_ + 1, ": the loss is ", loss, ". The weights are as they were before this step", refused > 1 ? message({", and the ", refused - 1, " steps that were started after it were not taken"}) : std::string{},

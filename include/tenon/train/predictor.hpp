@@ -71,10 +71,7 @@ private:
     Options options_;
     Machine machine_;
 
-    [[nodiscard]] float* input() const {
-        if constexpr (Machine::replays) return machine_.template at<float>(program_, program_.find(graph::input_op));
-        else return machine_.template at<float>(program_.find(graph::input_op));
-    }
+    [[nodiscard]] float* input() const { return machine_.template at<float>(program_, program_.find(graph::input_op)); }
     void run(index_t samples) {
         if constexpr (Machine::replays)
             if (!options_.poison_dead_buffers) return machine_.run(program_, samples);

@@ -9,7 +9,8 @@
 namespace tenon {
 
 /// A number that converts to double. On a GPU it is fetched when it is first looked at, which waits for the device: a loss that
-/// nobody looks at costs nothing. Read it while its trainer lives, and before the trainer has taken 8192 further steps.
+/// nobody looks at costs nothing. Read it while its trainer lives, before the trainer has taken 8192 further steps, and not after it
+/// has reported a loss that is not finite: the steps taken then bear the numbers of those that were refused.
 class Reading {
 public:
     Reading() = default;
@@ -55,17 +56,14 @@ struct NoCallback {};
 /// After how many steps a callback must see the trainer as it is then: 1, unless it says otherwise; 0: never.
 template <class OnStep>
 struct CallbackPeriod {
-    static constexpr bool sparse = false;
     static index_t of(OnStep const&) { return 1; }
 };
 template <>
 struct CallbackPeriod<NoCallback> {
-    static constexpr bool sparse = true;
     static index_t of(NoCallback const&) { return 0; }
 };
 template <class F>
 struct CallbackPeriod<Every<F>> {
-    static constexpr bool sparse = true;
     static index_t of(Every<F> const& callback) { return callback.period; }
 };
 
