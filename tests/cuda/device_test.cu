@@ -117,7 +117,7 @@ TEST_CASE("an error that was recovered from is cleared") {
 TEST_CASE("zero blocks are no launch") {
     if (!is_usable()) return;
     cuda::Stream const stream = cuda::make_stream();
-    cuda::launch("nothing", &cuda::detail::probe<0>, {0, 128, 0, stream.get()});
+    cuda::launch("nothing", &cuda::detail::probe<0>, {0, 128, stream.get()});
     cuda::wait(stream.get(), "nothing");
 }
 

@@ -6,14 +6,10 @@
 
 namespace tenon::cuda {
 
-/// Shared memory that a block gets without asking.
-inline constexpr std::size_t default_shared_memory = 48 * 1024;
-
-/// Where and how large: `grid` blocks of `block` threads with `shared` bytes of dynamic shared memory each, in the order of `stream`.
+/// Where and how large: `grid` blocks of `block` threads, in the order of `stream`.
 struct LaunchShape {
     index_t grid = 0;
     int block = 0;
-    std::size_t shared = 0;
     cudaStream_t stream = nullptr;
     int stage = -1; ///< its number, for an error's message
 };
@@ -29,13 +25,9 @@ inline void check_stage(cudaError_t error, char const* doing, int stage, char co
 template <class... Parameter, class... Argument>
 void launch(char const* what, void (*kernel)(Parameter...), LaunchShape const& shape, Argument const&... arguments) {
     if (shape.grid == 0) return;
-    if (shape.shared > default_shared_memory)
-        check(cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared)),
-              "asking for shared memory, bytes:", static_cast<index_t>(shape.shared));
     cudaLaunchConfig_t configuration{};
     configuration.gridDim = dim3(static_cast<unsigned>(shape.grid));
     configuration.blockDim = dim3(static_cast<unsigned>(shape.block));
-    configuration.dynamicSmemBytes = shape.shared;
     configuration.stream = shape.stream;
     check_stage(cudaLaunchKernelEx(&configuration, kernel, static_cast<Parameter>(arguments)...), "launching", shape.stage, what);
 }

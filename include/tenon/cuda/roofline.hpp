@@ -70,7 +70,7 @@ double best_seconds(int calls, cudaStream_t stream, Work const& work) {
     index_t const blocks = multiprocessors * index_t{roofline::blocks_per_multiprocessor};
     for (int trips = 16;; trips *= 2) {
         double const seconds = roofline::best_seconds(3, stream, [&] {
-            launch("multiply-adds", &roofline::multiply_add<0>, {blocks, roofline::threads, 0, stream}, static_cast<float*>(results.get()), trips);
+            launch("multiply-adds", &roofline::multiply_add<0>, {blocks, roofline::threads, stream}, static_cast<float*>(results.get()), trips);
         });
         if (seconds >= long_enough || trips >= 1 << 20)
             return 2.0 * roofline::chains * roofline::threads * static_cast<double>(blocks) * trips / (std::max)(seconds, 1e-9);
@@ -86,7 +86,7 @@ double best_seconds(int calls, cudaStream_t stream, Work const& work) {
     for (index_t bytes = index_t{1} << 20;; bytes *= 2) {
         index_t const count = bytes / index_t{sizeof(float4)};
         double const seconds = roofline::best_seconds(5, stream, [&] {
-            launch("copy", &roofline::copy<0>, {(count + roofline::threads - 1) / roofline::threads, roofline::threads, 0, stream},
+            launch("copy", &roofline::copy<0>, {(count + roofline::threads - 1) / roofline::threads, roofline::threads, stream},
                    static_cast<float4 const*>(from.get()), static_cast<float4*>(to.get()), count);
         });
         if (seconds >= long_enough || 2 * bytes > most) return 2.0 * static_cast<double>(bytes) / (std::max)(seconds, 1e-9);

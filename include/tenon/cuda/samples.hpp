@@ -84,9 +84,7 @@ private:
         for (index_t i = 0; i < data.size(); ++i)
             labels[static_cast<std::size_t>(i)] = std::bit_cast<std::int32_t>(static_cast<Target>(data.label(i)));
         std::vector<std::byte> gathered;
-        void const* values = nullptr;
-        if constexpr (std::is_same_v<T, std::uint8_t> || std::is_same_v<T, float>)
-            if (data.contiguous()) values = data.samples().data();
+        void const* values = data.contiguous() ? data.samples().data() : nullptr;
         if (values == nullptr) {
             gathered.resize(static_cast<std::size_t>(bytes));
             index_t const sample_bytes = data.features() * element_bytes_;

@@ -27,6 +27,11 @@ public:
         look();
         return weight_;
     }
+    /// Begins anew, with the memory that it has.
+    void reset() {
+        sum_ = weight_ = 0;
+        pending_.clear();
+    }
 
 private:
     static constexpr std::size_t most_pending = 2048;
@@ -134,7 +139,7 @@ public:
         all.loss = mean_.value();
         all.weight = mean_.weight();
         every_->call(static_cast<Step const&>(all));
-        mean_ = {};
+        mean_.reset();
         samples_ = 0;
     }
 
