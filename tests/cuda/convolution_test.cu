@@ -27,6 +27,7 @@ TEST_CASE("convolution with a pool in one kernel") {
     test_on_device<Input{2, 9, 8}, Conv2d{.out = 3, .kernel = 3}, ReLU{}, MaxPool2d{.kernel = 2}>();
     test_on_device<Input{2, 8, 9}, Conv2d{.out = 3, .kernel = 2}, MaxPool2d{.kernel = 3, .stride = 2, .padding = 1}, Tanh{}>();
     test_on_device<Input{1, 9, 8}, Conv2d{.out = 2, .kernel = 3, .padding = 1}, MaxPool2d{.kernel = 5, .stride = 1}>(); // 25 taps: row by row
+    test_on_device<Input{2, 9, 10}, Conv2d{.out = 3, .kernel = 3}, ReLU{}, MaxPool2d{.kernel = 2}, Conv2d{.out = 5, .kernel = 2}>(); // winners in two bits
     // Values that the gradient needs, some of them in no window.
     test_on_device<Input{2, 9, 9}, Conv2d{.out = 3, .kernel = 3}, Tanh{}, MaxPool2d{.kernel = 2}>();
     test_on_device<Input{2, 9, 10}, Conv2d{.out = 3, .kernel = 2}, Tanh{}, MaxPool2d{.kernel = 2, .stride = 3}>();

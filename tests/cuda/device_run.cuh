@@ -79,7 +79,8 @@ public:
         std::vector<float> numbers(static_cast<std::size_t>(n.shape.count() * (n.batched ? samples_ : 1)));
         for (std::size_t i = 0; i < numbers.size(); ++i) {
             auto const at = static_cast<index_t>(i);
-            numbers[i] = n.dtype == graph::Dtype::u8    ? static_cast<float>(*place<std::uint8_t>(offset(node), at))
+            numbers[i] = n.dtype == graph::Dtype::u2    ? static_cast<float>(*place<std::uint8_t>(offset(node), at / 4) >> at % 4 * 2 & 3)
+                         : n.dtype == graph::Dtype::u8  ? static_cast<float>(*place<std::uint8_t>(offset(node), at))
                          : n.dtype == graph::Dtype::i32 ? static_cast<float>(*place<std::int32_t>(offset(node), at))
                                                         : *place<float>(offset(node), at);
         }

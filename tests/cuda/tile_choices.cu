@@ -30,18 +30,18 @@ void step(char const* name) {
     constexpr double s = Samples, w1 = 4.0 * 500, w2 = 4.0 * 25000, w3 = 4.0 * 400000, w4 = 4.0 * 5000; // weights
     constexpr double image = s * 784, pooled1 = s * 2880 * 4, pooled2 = s * 800 * 4, hidden = s * 500 * 4, logits = s * 10 * 4;
     constexpr double update = 4; // of a weight: p and v read and written
-    show<Conv2dForward<Normalized, Conv1, Pool>, Precision, Samples>("conv1 forward", name, image + w1 + pooled1 * 1.25);
-    show<Conv2dForward<Plain, Conv2, Pool>, Precision, Samples>("conv2 forward", name, pooled1 + w2 + pooled2 * 1.25);
+    show<Conv2dForward<Normalized, Conv1, Pool>, Precision, Samples>("conv1 forward", name, image + w1 + pooled1 * 1.0625);
+    show<Conv2dForward<Plain, Conv2, Pool>, Precision, Samples>("conv2 forward", name, pooled1 + w2 + pooled2 * 1.0625);
     show<LinearForward<Plain, 800, 500>, Precision, Samples>("fc1 forward", name, pooled2 + w3 + hidden);
     show<LinearForward<Plain, 500, 10>, Precision, Samples>("fc2 forward", name, hidden + w4 + logits);
     show<LinearInputGradient<Plain, 500, 10>, Precision, Samples>("fc2 dx", name, logits + w4 + hidden);
     show<LinearWeightGradient<Plain, Plain, 500, 10>, Precision, Samples>("fc2 dw", name, logits + hidden + update * w4);
     show<LinearInputGradient<Plain, 800, 500>, Precision, Samples>("fc1 dx", name, hidden + w3 + pooled2);
     show<LinearWeightGradient<Plain, Plain, 800, 500>, Precision, Samples>("fc1 dw", name, hidden + pooled2 + update * w3);
-    show<Conv2dInputGradient<Unpooled, Conv2, Pool>, Precision, Samples>("conv2 dx", name, pooled2 * 1.25 + w2 + pooled1);
-    show<Conv2dFoldedInputGradient<Unpooled, Conv2, Pool>, Precision, Samples>("conv2 dx, fold", name, pooled2 * 1.25 + w2 + pooled1);
-    show<Conv2dWeightGradient<Unpooled, Plain, Conv2, Pool>, Precision, Samples>("conv2 dw", name, pooled2 * 1.25 + pooled1 + update * w2);
-    show<Conv2dWeightGradient<Unpooled, Normalized, Conv1, Pool>, Precision, Samples>("conv1 dw", name, pooled1 * 1.25 + image + update * w1);
+    show<Conv2dInputGradient<PackedUnpooled, Conv2, Pool>, Precision, Samples>("conv2 dx", name, pooled2 * 1.0625 + w2 + pooled1);
+    show<Conv2dFoldedInputGradient<PackedUnpooled, Conv2, Pool>, Precision, Samples>("conv2 dx, fold", name, pooled2 * 1.0625 + w2 + pooled1);
+    show<Conv2dWeightGradient<PackedUnpooled, Plain, Conv2, Pool>, Precision, Samples>("conv2 dw", name, pooled2 * 1.0625 + pooled1 + update * w2);
+    show<Conv2dWeightGradient<PackedUnpooled, Normalized, Conv1, Pool>, Precision, Samples>("conv1 dw", name, pooled1 * 1.0625 + image + update * w1);
 }
 
 } // namespace

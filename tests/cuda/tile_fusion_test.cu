@@ -26,6 +26,30 @@ struct BiasPoolRelu {
     }
 };
 
+/// The largest of each window, and which it is: four windows in a byte.
+struct PackedPool {
+    struct Args {
+        float* y;
+        std::uint8_t* index;
+    };
+    template <int Count>
+    __device__ static unsigned apply_window(Args const& a, Position const& position, float const (&value)[Count]) {
+        unsigned winner = 0;
+        for (unsigned i = 1; i < Count; ++i)
+            if (value[i] > value[winner]) winner = i;
+        a.y[position.offset()] = value[winner];
+        return winner;
+    }
+    __device__ static void store_taps(Args const& a, Position const& position, unsigned taps) { a.index[position.offset() / 4] = static_cast<std::uint8_t>(taps); }
+};
+
+/// Four in a byte, the first in the lowest bits.
+inline std::vector<std::uint8_t> pack_taps(std::vector<std::uint8_t> const& taps) {
+    std::vector<std::uint8_t> packed((taps.size() + 3) / 4);
+    for (std::size_t i = 0; i < taps.size(); ++i) packed[i / 4] = static_cast<std::uint8_t>(packed[i / 4] | taps[i] << i % 4 * 2);
+    return packed;
+}
+
 /// v = mu v + g, p = p - lr v
 struct Momentum {
     struct Args {
@@ -81,6 +105,44 @@ TEST_CASE("bytes are normalised, the window's maximum and its index are stored")
     CHECK(index.host() == winners);
 }
 
+template <class G, class Precision, class T>
+void test_packed_winners(int samples) {
+    if (!on_this_device<Precision>()) return;
+    constexpr int rows = G::out_height / 2, columns = G::out_width / 2;
+    auto const whole = [](std::vector<std::uint8_t> const& bytes) { return std::vector<float>(bytes.begin(), bytes.end()); };
+    auto const x = whole(random_bytes(samples * x_size<G>, 5, 1)), weight = whole(random_bytes(weight_size<G>, 3, 2)); // exact in every precision, and often equal
+    auto y = zeros(samples * y_size<G>);
+    for_each_product<G>(samples, [&](std::size_t at_x, std::size_t at_weight, std::size_t at_y) { y[at_y] += x[at_x] * weight[at_weight]; });
+    std::vector<float> pooled;
+    std::vector<std::uint8_t> winners;
+    for (index_t plane = 0; plane < samples * G::outputs; ++plane)
+        for (int window = 0; window < rows * columns; ++window) {
+            auto const at = [&](int tap) { return y[static_cast<std::size_t>((plane * G::out_height + window / columns * 2 + tap / 2) * G::out_width + window % columns * 2 + tap % 2)]; };
+            int winner = 0;
+            for (int tap = 1; tap < 4; ++tap)
+                if (at(tap) > at(winner)) winner = tap;
+            winners.push_back(static_cast<std::uint8_t>(winner));
+            pooled.push_back(static_cast<float>(at(winner)));
+        }
+    auto const expected = pack_taps(winners);
+    OnDevice<std::uint8_t> const index{std::vector<std::uint8_t>(expected.size(), std::uint8_t{255})};
+    OnDevice<float> const device_x{x}, device_weight{weight}, result{poison(static_cast<index_t>(pooled.size()))};
+    using K = Product<Conv2dForward<Plain, G, Pool>, T, Precision, PackedPool>;
+    run<K>({{device_x.data(), device_weight.data(), samples}, {result.data(), index.data()}, {}}, samples);
+    CHECK(result.host() == pooled);
+    CHECK(index.host() == expected);
+}
+
+TEST_CASE("which position of each window won, four windows in a byte") {
+    using Narrow = Convolution<1, 5, 9, 11, 2, 2>; // 2 x 4 windows: rows end within a tile
+    test_packed_winners<Sample, Float, Tile<32, 16, 16, 1, 1>>(3);
+    test_packed_winners<Sample, Tf32, Tile<32, 16, 16, 1, 1>>(3);
+    test_packed_winners<Narrow, Float, Tile<64, 32, 16, 2, 2>>(5);
+    test_packed_winners<Narrow, Float, Tile<16, 8, 16, 1, 1, 4>>(3); // warps that share the depth
+    test_packed_winners<Narrow, Tf32, Tile<128, 16, 16, 2, 1>>(5);
+    test_packed_winners<Narrow, Bf16, Tile<64, 32, 16, 2, 2>>(3);
+}
+
 template <class Precision, class T>
 void test_gradients_of_pooled(int samples) {
     if (!on_this_device<Precision>()) return;
@@ -111,6 +173,20 @@ void test_gradients_of_pooled(int samples) {
     using WeightGradient = Product<Conv2dWeightGradient<ReluUnpooled, Plain, Sample, Pool>, T, Precision, Store>;
     run<WeightGradient>({{masked, device_x.data(), samples}, result_dw.data(), {}}, samples);
     CHECK(relative_error(result_dw.host(), dw) < tolerance<Precision>);
+
+    // The same sums, bit for bit, from winners four in a byte.
+    auto masked_dy = dy;
+    for (std::size_t i = 0; i < dy.size(); ++i)
+        if (y[i] <= 0) masked_dy[i] = 0;
+    OnDevice<float> const device_masked{masked_dy}, packed_dx{poison(samples * x_size<Sample>)}, packed_folded{poison(samples * x_size<Sample>)}, packed_dw{poison(weight_size<Sample>)};
+    OnDevice<std::uint8_t> const device_packed{pack_taps(index)};
+    PackedUnpooled::Args const packed{device_masked.data(), device_packed.data()};
+    run<Product<Conv2dInputGradient<PackedUnpooled, Sample, Pool>, T, Precision, Store>>({{packed, device_weight.data(), samples}, packed_dx.data(), {}}, samples);
+    run<Product<Conv2dFoldedInputGradient<PackedUnpooled, Sample, Pool>, Tile<128, 16, 16, 2, 1>, Precision, Store>>({{packed, device_weight.data(), samples}, packed_folded.data(), {}}, samples);
+    run<Product<Conv2dWeightGradient<PackedUnpooled, Plain, Sample, Pool>, T, Precision, Store>>({{packed, device_x.data(), samples}, packed_dw.data(), {}}, samples);
+    CHECK(packed_dx.host() == result_dx.host());
+    CHECK(packed_folded.host() == folded.host());
+    CHECK(packed_dw.host() == result_dw.host());
 }
 
 TEST_CASE("gradients are unpooled and masked as they are loaded") {

@@ -61,7 +61,7 @@ TEST_CASE("no two values that live in one stage share a byte") {
                 CHECK(buffer.first <= buffer.last);
                 CHECK(plan.offset[static_cast<std::size_t>(buffer.node)] == buffer.offset);
                 graph::Node const& node = network.b[buffer.node];
-                CHECK(buffer.bytes >= layout.elements(node.shape, node.batched) * graph::size_of(node.dtype));
+                CHECK(buffer.bytes >= graph::bytes_of(node.dtype, layout.elements(node.shape, node.batched)));
             }
         }
     }

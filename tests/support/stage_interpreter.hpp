@@ -49,7 +49,7 @@ private:
         int const owner = graph::storage(b, id);
         index_t const offset = plan_.offset[static_cast<std::size_t>(owner)];
         if (offset < 0) fail("stage interpreter: node " + std::to_string(id) + " (" + b[id].op->name + ") has no memory");
-        return static_cast<std::size_t>(offset + i * graph::size_of(b[owner].dtype));
+        return static_cast<std::size_t>(offset + graph::bytes_of(b[owner].dtype, i));
     }
     [[nodiscard]] double& element(int id, index_t i) { return arena_.at(place(id, i)); }
     [[nodiscard]] double element(int id, index_t i) const { return arena_.at(place(id, i)); }

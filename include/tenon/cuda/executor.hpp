@@ -41,6 +41,7 @@ struct Source {
     static constexpr graph::Roots write(graph::Builder& b) {
         graph::Roots roots = Of::write(b);
         if (!b.verdict.ok()) return roots;
+        pool2d::pack_winning_taps(b);
         conv2d::read_pooled_gradients(b);
         (void)b.source(head_op, {index_t{sizeof(StepHead)} / 4}, false, 0, graph::Dtype::i32);
         (void)b.source(feed_op, {index_t{sizeof(Feed)} / 4}, false, 0, graph::Dtype::i32);
@@ -128,7 +129,7 @@ constexpr bool keeps_apart(WaveTable<Stages> const& table) {
         std::vector<Range> found;
         for (int node : nodes) {
             graph::Node const& n = C::nodes[at(node)];
-            if (index_t const offset = C::tables.offset[at(node)]; offset >= 0) found.push_back({offset, offset + C::layout.elements(n.shape, n.batched) * graph::size_of(n.dtype)});
+            if (index_t const offset = C::tables.offset[at(node)]; offset >= 0) found.push_back({offset, offset + graph::bytes_of(n.dtype, C::layout.elements(n.shape, n.batched))});
         }
         return found;
     };

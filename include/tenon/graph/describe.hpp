@@ -28,7 +28,7 @@ template <class T>
     Cost cost;
     auto const bytes_of = [&](int id) {
         Node const& node = t.nodes[at(id)];
-        return node.shape.count() * (node.batched ? samples : 1) * size_of(node.dtype);
+        return graph::bytes_of(node.dtype, node.shape.count() * (node.batched ? samples : 1));
     };
     std::vector<int> counted; // a buffer that is read and written counts twice, read twice once
     auto const count_once = [&](int id, bool written) {

@@ -10,11 +10,17 @@ namespace tenon::graph {
 class Builder;
 struct Node;
 
-/// Element types of stored values.
-enum class Dtype : std::uint8_t { f32, u8, i32, random_source };
+/// Element types of stored values. u2: four numbers below 4 in a byte, the first in its lowest bits.
+enum class Dtype : std::uint8_t { f32, u8, u2, i32, random_source };
 
-[[nodiscard]] constexpr index_t size_of(Dtype type) {
-    return type == Dtype::u8 ? 1 : type == Dtype::random_source ? 16 : 4;
+/// Of `count` elements that lie side by side.
+[[nodiscard]] constexpr index_t bytes_of(Dtype type, index_t count) {
+    switch (type) {
+    case Dtype::u2: return (count + 3) / 4;
+    case Dtype::u8: return count;
+    case Dtype::random_source: return 16 * count;
+    default: return 4 * count;
+    }
 }
 
 /// How the passes treat an operation.

@@ -86,7 +86,7 @@ constexpr index_t place_by_size(std::vector<Buffer>& buffers, index_t begin) {
     Plan plan;
     plan.offset.assign(b.nodes.size(), -1);
     int const stages = static_cast<int>(fused.stages.size());
-    auto const bytes_of = [&](int id) { return layout.elements(b[id].shape, b[id].batched) * size_of(b[id].dtype); };
+    auto const bytes_of = [&](int id) { return graph::bytes_of(b[id].dtype, layout.elements(b[id].shape, b[id].batched)); };
     auto const rounded = [](index_t bytes) { return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment; };
     index_t top = 0;
     auto const append = [&](int id, int first, int last, bool persistent) {

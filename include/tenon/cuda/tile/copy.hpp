@@ -131,12 +131,14 @@ public:
 private:
     static constexpr int raws = Operand::expands ? 1 : vector; ///< loads of a piece
     static constexpr int kept = direct ? 1 : Map::x_slots * Map::k_slots;
+    static constexpr bool notes = requires { Element::note(index_t{}); };
+    static_assert(!notes || raws == 1, "tenon: what is noted of an offset holds for one element");
 
     Args args_;
     typename Operand::X x_[Map::x_slots];
     bool x_inside_[Map::x_slots];
     typename Element::Raw raw_[kept][raws];
-    int tap_[kept]; ///< -1: outside
+    int tap_[kept]; ///< with what is noted of the offset; -1: outside
 
     __device__ static int thread() { return static_cast<int>(threadIdx.x); }
     __device__ static int place(int i, int j) { return Panel::at(Map::x(thread(), i), Map::k(thread(), j)); }
@@ -146,6 +148,8 @@ private:
     __device__ void fetch(int i, int j, Location const& at) {
         int const slot = i * Map::k_slots + j;
         tap_[slot] = at.inside ? at.tap : -1;
+        if constexpr (notes)
+            if (at.inside) tap_[slot] += Element::note(at.offset);
         if (at.inside) {
 #pragma unroll
             for (int r = 0; r < raws; ++r) raw_[slot][r] = Element::fetch(args_, at.offset + r);
@@ -154,7 +158,7 @@ private:
     __device__ float value(int i, int j, int v) const {
         int const slot = i * Map::k_slots + j;
         if (tap_[slot] < 0) return 0.0f;
-        return Operand::expands ? Element::value(args_, raw_[slot][0], v) : Element::value(args_, raw_[slot][v % raws], tap_[slot]);
+        return Operand::expands ? Element::value(args_, raw_[slot][0], tap_[slot] + v) : Element::value(args_, raw_[slot][v % raws], tap_[slot]);
     }
 };
 

@@ -8,7 +8,8 @@
 ///         (then Args is float const*);
 ///     static Raw fetch(Args, index_t offset): issues the loads; offset counts elements of the tensor;
 ///     static float value(Args, Raw, int tap): what enters the product. tap is the element's place in its pooling window where the
-///         index map has windows, else 0.
+///         index map has windows, else 0;
+///     static int note(index_t offset), or none: added to the tap, for what value() must know of the offset.
 /// Padding is zero, whatever the element.
 #pragma once
 
@@ -66,6 +67,16 @@ struct Unpooled {
     static constexpr bool direct = false;
     __device__ static Raw fetch(Args const& a, index_t offset) { return {__ldg(a.dy + offset), __ldg(a.index + offset)}; }
     __device__ static float value(Args const&, Raw raw, int tap) { return raw.index == tap ? raw.dy : 0.0f; }
+};
+
+/// The same where the winning taps are below 4 and lie four in a byte (graph::Dtype::u2).
+struct PackedUnpooled {
+    using Args = Unpooled::Args;
+    using Raw = Unpooled::Raw; ///< with the whole byte
+    static constexpr bool direct = false;
+    __device__ static Raw fetch(Args const& a, index_t offset) { return {__ldg(a.dy + offset), __ldg(a.index + (offset >> 2))}; }
+    __device__ static int note(index_t offset) { return (static_cast<int>(offset) & 3) << 3; } // four times the place of its two bits
+    __device__ static float value(Args const&, Raw raw, int tap) { return (((raw.index >> (tap >> 2)) ^ tap) & 3) == 0 ? raw.dy : 0.0f; }
 };
 
 /// The gradient behind relu and max-pool: both of the above; y is the pooled activation.

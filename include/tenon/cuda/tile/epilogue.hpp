@@ -8,6 +8,9 @@
 /// and for products whose positions are Windowed (convolution.hpp), in place of apply,
 ///     template <int Count> static void apply_window(Args const&, Position, float const (&value)[Count]):
 ///         the Count positions of one pooling window, row by row; `position` is that of the pooled element.
+/// One that keeps which of four positions was the largest, four windows in a byte, has apply_window return that number, and
+///     static void store_taps(Args const&, Position, unsigned taps):
+///         the lowest byte of `taps` for four windows of one plane, `position` being the first's. Planes are whole fours of windows then.
 /// Nothing outside the result is asked for, nothing twice, and in no particular order.
 #pragma once
 
@@ -25,6 +28,9 @@ struct Position {
     int size;       ///< elements of a sample
     [[nodiscard]] __device__ index_t offset() const { return sample * size + index; }
 };
+
+template <class Epilogue>
+inline constexpr bool stores_taps = requires { &Epilogue::store_taps; };
 
 /// Count floats in as few stores as can be; `to` is aligned to them, up to 16 bytes.
 template <int Count>

@@ -254,22 +254,34 @@ private:
         constexpr int window = P::Rows::window, positions = P::Rows::count / window, size = P::groups * P::columns * positions;
         constexpr int together = window > 1 ? window : common_power(P::Rows::count, Core::row_group);
         static_assert(Core::row_group % together == 0, "tenon: a pooling window does not fit a lane's rows");
+        constexpr bool with_taps = window > 1 && stores_taps<Epilogue>;
 #pragma unroll
         for (int i = 0; i < Core::rows; i += together) {
             int const local = warp_row() + Core::row(lane(), i);
-            if (first_row + local >= rows) continue;
+            bool const row_inside = first_row + local < rows;
+            if (!with_taps && !row_inside) continue;
             Spot const spot = find_spot<P::Rows::count>(first_row, local);
 #pragma unroll
             for (int j = 0; j < Core::columns; ++j) {
                 int const column = first_column + warp_column() + Core::column(lane(), j);
-                if (column >= P::columns) continue;
+                bool const inside = row_inside && column < P::columns;
+                if (!with_taps && !inside) continue;
                 float value[together];
 #pragma unroll
                 for (int q = 0; q < together; ++q) value[q] = sum[i + q][j];
                 int const channel = group * P::columns + column;
                 Position const position{spot.sample, channel * positions + spot.position / window, channel, size};
-                if constexpr (window > 1) Epilogue::template apply_window<together>(args, position, value);
-                else Epilogue::template apply<together>(args, position, value);
+                if constexpr (with_taps) {
+                    static_assert(together == 4 && positions % 4 == 0, "tenon: taps are packed for windows of four positions, in planes of whole fours of windows");
+                    unsigned taps = inside ? Epilogue::template apply_window<together>(args, position, value) << spot.position / window % 4 * 2 : 0u;
+                    taps |= shuffle_xor(taps, Core::next_group); // all lanes of the warp are here
+                    taps |= shuffle_xor(taps, Core::group_after);
+                    if (inside && spot.position / window % 4 == 0) Epilogue::store_taps(args, position, taps);
+                } else if constexpr (window > 1) {
+                    Epilogue::template apply_window<together>(args, position, value);
+                } else {
+                    Epilogue::template apply<together>(args, position, value);
+                }
             }
         }
     }

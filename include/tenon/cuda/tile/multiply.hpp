@@ -43,6 +43,7 @@ struct Multiply<Float, O, Height, Width> {
     static constexpr int column_group = O == Order::across ? common_power(columns, 4) : 1;
     static constexpr int row_step = 0, column_step = 0; ///< see Panel
     static constexpr int depth_step = 4;
+    static constexpr int next_group = 1, group_after = 16; ///< flip these bits of the lane's number: the next row group, and the one after it
     static_assert(Height % lane_rows == 0 && Width % lane_columns == 0, "tenon: a warp's part is a multiple of 4 x 8");
 
     __device__ static int row(int lane, int i) { return i / row_group * (lane_rows * row_group) + lane_row(lane) * row_group + i % row_group; }
@@ -160,6 +161,7 @@ struct Multiply {
     static constexpr int column_step = common_power(column_tiles, 4), column_group = 2 * column_step;
     static constexpr int row_step = row_group;
     static constexpr int depth_step = 16;
+    static constexpr int next_group = 4, group_after = 8; ///< flip these bits of the lane's number: the next row group, and the one after it
     static_assert(Height % 16 == 0 && Width % 8 == 0, "tenon: a warp's part is a multiple of 16 x 8");
 
     __device__ static int row(int lane, int i) { return i / row_group * (8 * row_group) + lane / 4 * row_group + i % row_group; }

@@ -74,8 +74,8 @@ __device__ inline void store_outside_windows(C const& c, index_t sample, int out
 }
 
 /// What follows on whole windows of G's result: First on each position, the largest of them, Post on that. Pool: a pool2d::Problem
-/// over its planes. Tap: type of the winning tap, void where it is not wanted.
-template <class G, class First, class Pool, class Tap, class Post>
+/// over its planes. Keeps: as in MaxPoolMake.
+template <class G, class First, class Pool, class Keeps, class Post>
 struct PooledEnding {
     static constexpr int slots = First::slots > Post::slots ? First::slots : Post::slots;
 
@@ -83,8 +83,9 @@ struct PooledEnding {
     struct Epilogue {
         using Args = C;
 
+        /// Returns the winning tap.
         template <int Count>
-        __device__ static void apply_window(C const& c, tile::Position const& position, float const (&value)[Count]) {
+        __device__ static unsigned apply_window(C const& c, tile::Position const& position, float const (&value)[Count]) {
             constexpr int height = Pool::kernel_height, width = Pool::kernel_width, right = static_cast<int>(Pool::out_width);
             int const window = position.index - position.channel * static_cast<int>(Pool::out_plane), wy = window / right, wx = window % right;
             index_t sample[Count];
@@ -100,16 +101,26 @@ struct PooledEnding {
             Winner winner;
 #pragma unroll
             for (int q = 0; q < Count; ++q) winner.meet(y[q], q);
-            if constexpr (!std::is_void_v<Tap>) c.template at<Tap, pool_companion_slot>()[position.offset()] = static_cast<Tap>(winner.tap);
+            if constexpr (!packed<Keeps> && !std::is_void_v<Keeps>) Keeps::write(c.template at<std::byte, pool_companion_slot>(), position.offset(), winner.tap);
             store_outside_windows<G, First, Pool>(c, position.sample, position.channel, wy, wx);
             Post::run(c, position.sample, static_cast<typename Post::Index>(position.index), winner.value);
+            return static_cast<unsigned>(winner.tap);
+        }
+        __device__ static void store_taps(C const& c, tile::Position const& position, unsigned taps)
+            requires packed<Keeps>
+        {
+            Keeps::write_four(c.template at<std::byte, pool_companion_slot>(), position.offset(), taps);
         }
     };
 };
 
+/// The gradient behind a pool whose index is kept so.
+template <graph::Dtype Index>
+using unpooled_by = std::conditional_t<Index == graph::Dtype::u2, tile::PackedUnpooled, tile::Unpooled>;
+
 /// A window of y, each value continued by First, and the largest of them: for pools whose windows overlap, are padded, or have other
-/// sizes than the tile kernel holds. Pool: a pool2d::Problem over y's planes. Tap: as in PooledEnding.
-template <class G, class First, class Pool, class Tap>
+/// sizes than the tile kernel holds. Pool: a pool2d::Problem over y's planes. Keeps: as in PooledEnding.
+template <class G, class First, class Pool, class Keeps>
 struct PooledConvolutionMake {
     static constexpr int slots = First::slots;
     static constexpr int taps = Pool::kernel_height * Pool::kernel_width;
@@ -140,8 +151,8 @@ struct PooledConvolutionMake {
                 if (inside[n]) winner.meet(First::run(c, sample, static_cast<typename First::Index>((output * G::out_height + oy[n]) * G::out_width + ox[n]), sum[n]), first + n);
         }
         store_outside_windows<G, First, Pool>(c, sample, output, window / static_cast<int>(Pool::out_width), window % static_cast<int>(Pool::out_width));
-        if constexpr (!std::is_void_v<Tap>)
-            c.template at<Tap, pool_companion_slot>()[sample * (G::outputs * Pool::out_plane) + static_cast<index_t>(at)] = static_cast<Tap>(winner.tap);
+        if constexpr (!std::is_void_v<Keeps>)
+            Keeps::write(c.template at<std::byte, pool_companion_slot>(), sample * (G::outputs * Pool::out_plane) + static_cast<index_t>(at), winner.tap);
         return winner.value;
     }
 };
@@ -161,14 +172,14 @@ struct CudaStage<&conv2d::forward_op> {
             constexpr graph::Node pool = C::nodes[static_cast<std::size_t>(stage.pool)];
             static_assert(pool.is(pool2d::max_op), "tenon: only a max-pool can follow in a convolution's kernel");
             constexpr pool2d::Geometry g = pool2d::Geometry::of(pool);
-            using Tap = std::conditional_t<(stage.pool_companion[0] >= 0), pool2d::index_type<pool>, void>;
+            using Keeps = typename detail::taps_of_companion<C, stage.pool_companion[0]>::type;
             using Pool = typename pool2d::problem_of<pool, node.shape>::type;
             using Post = DeviceEpilogue<C, S, 1>;
             if constexpr (conv2d::Windows::fit(g)) {
                 using P = tile::Conv2dForward<tile::Plain, G, tile::Windowed<g.kernel.height, g.kernel.width>>;
-                return tile_job<C, P, Slots, detail::PooledEnding<G, First, Pool, Tap, Post>>();
+                return tile_job<C, P, Slots, detail::PooledEnding<G, First, Pool, Keeps, Post>>();
             } else {
-                return ElementJob<usual_threads, C::layout.capacity, 1, detail::PooledConvolutionMake<G, First, Pool, Tap>, Post>{};
+                return ElementJob<usual_threads, C::layout.capacity, 1, detail::PooledConvolutionMake<G, First, Pool, Keeps>, Post>{};
             }
         } else {
             return tile_job<C, tile::Conv2dForward<tile::Plain, G>, Slots, ProgramEnding<First>>();
@@ -195,8 +206,9 @@ struct CudaStage<&conv2d::unpooled_input_gradient_op> {
     static constexpr auto job() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr conv2d::Windows windows = conv2d::Windows::of(node);
+        using Element = detail::unpooled_by<C::nodes[static_cast<std::size_t>(node.input[2])].dtype>;
         using G = typename detail::convolution_of<node, node.shape, graph::input_shape<C, node>(1)[0]>::type;
-        using P = tile::Conv2dInputGradientFor<tile::Unpooled, G, tile::Windowed<windows.height, windows.width>, typename C::From::factors, C::layout.capacity>;
+        using P = tile::Conv2dInputGradientFor<Element, G, tile::Windowed<windows.height, windows.width>, typename C::From::factors, C::layout.capacity>;
         return tile_job<C, P, UnpooledSlots<input_slot, input_slot + 1>, ProgramEnding<DeviceEpilogue<C, S, 0>>>();
     }
 };
@@ -220,8 +232,9 @@ struct CudaStage<&conv2d::unpooled_weight_gradient_op> {
     static constexpr auto job() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
         constexpr conv2d::Windows windows = conv2d::Windows::of(node);
+        using Element = detail::unpooled_by<C::nodes[static_cast<std::size_t>(node.input[2])].dtype>;
         using G = typename detail::convolution_of<node, graph::input_shape<C, node>(0), node.shape[0]>::type;
-        using P = tile::Conv2dWeightGradient<tile::Unpooled, tile::Plain, G, tile::Windowed<windows.height, windows.width>>;
+        using P = tile::Conv2dWeightGradient<Element, tile::Plain, G, tile::Windowed<windows.height, windows.width>>;
         return tile_job<C, P, UnpooledSlots<input_slot + 1, input_slot>, ProgramEnding<DeviceEpilogue<C, S, 0>>>();
     }
 };

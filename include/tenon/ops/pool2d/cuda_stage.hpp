@@ -20,6 +20,48 @@ struct Winner {
     }
 };
 
+/// Where a pool's winning taps lie, window after window: a T for each.
+template <class T>
+struct Taps {
+    __device__ static int read(std::byte const* taps, index_t window) { return static_cast<int>(reinterpret_cast<T const*>(taps)[window]); }
+    /// Called by neighbouring threads for neighbouring windows.
+    __device__ static void write(std::byte* taps, index_t window, int tap) { reinterpret_cast<T*>(taps)[window] = static_cast<T>(tap); }
+};
+/// Four in a byte: graph::Dtype::u2. Whole fours of lanes call write(), the first for a window whose number is a multiple of 4.
+struct PackedTaps {
+    __device__ static int read(std::byte const* taps, index_t window) {
+        return static_cast<int>(reinterpret_cast<std::uint8_t const*>(taps)[window >> 2]) >> ((static_cast<int>(window) & 3) << 1) & 3;
+    }
+    __device__ static void write(std::byte* taps, index_t window, int tap) {
+        unsigned const four_lanes = 0xFu << (lane_number() & ~3);
+        unsigned all = static_cast<unsigned>(tap) << (static_cast<int>(window) & 3) * 2;
+        all |= __shfl_xor_sync(four_lanes, all, 1);
+        all |= __shfl_xor_sync(four_lanes, all, 2);
+        if ((window & 3) == 0) write_four(taps, window, all);
+    }
+    /// The lowest byte of `all` for four windows from `window` on.
+    __device__ static void write_four(std::byte* taps, index_t window, unsigned all) { reinterpret_cast<std::uint8_t*>(taps)[window >> 2] = static_cast<std::uint8_t>(all); }
+};
+template <class Keeps>
+inline constexpr bool packed = false;
+template <>
+inline constexpr bool packed<PackedTaps> = true;
+
+/// Those of node N, a pool's index.
+template <graph::Node N>
+using taps_of = std::conditional_t<(N.dtype == graph::Dtype::u2), PackedTaps, Taps<pool2d::index_type<N>>>;
+
+/// Those that a stage's companion with this number in the graph keeps; negative: void, none are wanted.
+template <class C, int Companion>
+struct taps_of_companion {
+    static constexpr graph::Node node = C::nodes[static_cast<std::size_t>(Companion)];
+    using type = taps_of<node>;
+};
+template <class C>
+struct taps_of_companion<C, -1> {
+    using type = void;
+};
+
 /// Calls f(tap, offset of the pixel in the plane) for each tap of the window at (oy, ox) that lies inside the plane, in order.
 template <class P, class F>
 __device__ inline void visit_window(int oy, int ox, F const& f) {
@@ -48,7 +90,8 @@ struct PlanePosition {
     }
 };
 
-template <class P, index_t Channels, class Tap, bool WithIndex>
+/// Keeps: Taps<..>, PackedTaps, or void: the winning taps are not wanted.
+template <class P, index_t Channels, class Keeps>
 struct MaxPoolMake {
     template <class C, class Index>
     __device__ static float value(C const& c, index_t sample, Index at) {
@@ -56,7 +99,7 @@ struct MaxPoolMake {
         float const* const x = c.template at<float const, input_slot>() + p.plane * P::plane;
         Winner winner;
         visit_window<P>(p.y, p.x, [&](int tap, int pixel) { winner.meet(x[pixel], tap); });
-        if constexpr (WithIndex) c.template at<Tap, companion_slot>()[sample * (Channels * P::out_plane) + static_cast<index_t>(at)] = static_cast<Tap>(winner.tap);
+        if constexpr (!std::is_void_v<Keeps>) Keeps::write(c.template at<std::byte, companion_slot>(), sample * (Channels * P::out_plane) + static_cast<index_t>(at), winner.tap);
         return winner.value;
     }
 };
@@ -89,22 +132,18 @@ __device__ inline void visit_windows_of(int y, int x, F const& f) {
         }
 }
 
-/// What a max-pool passes back to the pixel (y, x) of a plane; dy and winning taps are those of the plane's results.
-template <class P, class Tap>
-__device__ inline float unpooled(float const* dy, Tap const* winner, int y, int x) {
-    float sum = 0;
-    visit_windows_of<P>(y, x, [&](int tap, int window) {
-        if (static_cast<int>(winner[window]) == tap) sum += dy[window];
-    });
-    return sum;
-}
-
-template <class P, index_t Channels, class Tap>
+template <class P, index_t Channels, class Winners>
 struct MaxPoolGradientMake {
     template <class C, class Index>
     __device__ static float value(C const& c, index_t sample, Index at) {
         auto const p = PlanePosition<P::width, P::plane>::of(sample, at, Channels);
-        return unpooled<P>(c.template at<float const, input_slot>() + p.plane * P::out_plane, c.template at<Tap const, input_slot + 1>() + p.plane * P::out_plane, p.y, p.x);
+        float const* const dy = c.template at<float const, input_slot>() + p.plane * P::out_plane;
+        std::byte const* const winners = c.template at<std::byte const, input_slot + 1>();
+        float sum = 0;
+        visit_windows_of<P>(p.y, p.x, [&](int tap, int window) {
+            if (Winners::read(winners, p.plane * P::out_plane + window) == tap) sum += dy[window];
+        });
+        return sum;
     }
 };
 
@@ -134,7 +173,8 @@ struct CudaStage<&pool2d::max_op> {
     static constexpr auto job() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = typename pool2d::problem_of<node, graph::input_shape<C, node>()>::type;
-        return detail::pool_job<C, S, detail::MaxPoolMake<P, node.shape[0], pool2d::index_type<node>, (C::stages[S].companion[0] >= 0)>>();
+        using Keeps = typename detail::taps_of_companion<C, C::stages[S].companion[0]>::type;
+        return detail::pool_job<C, S, detail::MaxPoolMake<P, node.shape[0], Keeps>>();
     }
 };
 
@@ -144,7 +184,8 @@ struct CudaStage<&pool2d::max_gradient_op> {
     static constexpr auto job() {
         constexpr graph::Node node = graph::anchor_of<C, S>();
         using P = typename pool2d::problem_of<node, node.shape>::type;
-        return detail::pool_job<C, S, detail::MaxPoolGradientMake<P, node.shape[0], pool2d::index_type<node>>>();
+        constexpr graph::Node index = C::nodes[static_cast<std::size_t>(node.input[1])];
+        return detail::pool_job<C, S, detail::MaxPoolGradientMake<P, node.shape[0], detail::taps_of<index>>>();
     }
 };
 

@@ -63,6 +63,13 @@ constexpr void differentiate_average(graph::Builder& b, int id, int dy) {
     graph::accumulate(b, y.input[0], append(average_gradient_op, {&b, dy}, {}, Dims{b.shape(y.input[0])}, y.attribute));
 }
 
+/// Winning taps of four positions in two bits each, where a device's threads write whole bytes of them: planes must be whole fours of
+/// windows. A rewriting of finished graphs.
+constexpr void pack_winning_taps(graph::Builder& b) {
+    for (graph::Node& node : b.nodes)
+        if (node.is(max_index_op) && node.attribute[0] * node.attribute[1] == 4 && node.shape.count_from(1) % 4 == 0) node.dtype = graph::Dtype::u2;
+}
+
 /// Checks a pool's options against the shape that reaches it.
 [[nodiscard]] constexpr bool accepts(graph::Builder& b, Dims const& s, Geometry const& g) {
     if (s.rank != 3) return b.fail(fault::layer_takes_another_rank, s, {0, 0, 0}), false;

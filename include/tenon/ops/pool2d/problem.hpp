@@ -29,7 +29,7 @@ struct problem_of {
                          g.padding.width>;
 };
 
-/// The type of the winning taps: a byte where the window has at most 256.
+/// The type of the winning taps that are not packed: a byte where the window has at most 256.
 template <graph::Node N>
 using index_type = std::conditional_t<(N.attribute[0] * N.attribute[1] <= 256), std::uint8_t, std::int32_t>;
 
