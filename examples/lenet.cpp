@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <optional>
 #include <string>
 
 using namespace tenon;
@@ -52,7 +52,7 @@ constexpr char const* help =
     "  --momentum X     its momentum (default 0.9)\n"
     "  --seed N         of initial weights and order (default 1): the same seed gives the same bits on any number of threads\n"
     "  --threads N      0: one for each core (default)\n"
-    "  --device D       cpu, cuda, or auto: cuda where this program was compiled by nvcc and finds a GPU (default auto)\n"
+    "  --device D       cpu, cuda, or auto: cuda where this program was compiled by nvcc and finds a GPU with enough memory (default auto)\n"
     "  --explain        also print the planned step, stage by stage, with measured times\n"
     "  --help           this text\n";
 
@@ -105,26 +105,33 @@ data::TrainTest find_data(std::string const& folder) {
     return data::digits();
 }
 
+/// What trains LeNet there.
+template <class Where>
+using LeNetTrainer = Trainer<LeNet, CrossEntropy, SGD, Batch<BATCH>, true, Where>;
+
 /// Trains and tests on the device that `where` names.
 template <class Where>
 void train(Arguments const& a, Where where) {
     auto const [train_set, test_set] = find_data(a.data);
-    Trainer trainer{LeNet{}, CrossEntropy{}, SGD{.lr = a.lr, .momentum = a.momentum}, batch<BATCH>, where, Options{.seed = a.seed, .threads = a.threads, .measure_stages = a.explain}};
-    static_assert(decltype(trainer)::memory.total <= 16_MiB); // weights, momentum, activations: settled at compile time
+    LeNetTrainer<Where> trainer{LeNet{}, CrossEntropy{}, SGD{.lr = a.lr, .momentum = a.momentum}, batch<BATCH>, where, Options{.seed = a.seed, .threads = a.threads, .measure_stages = a.explain}};
+    static_assert(LeNetTrainer<Where>::memory.total <= 16_MiB); // weights, momentum, activations: settled at compile time
+#if defined(__CUDACC__)
+    if constexpr (std::is_same_v<Where, Cuda>) std::printf("Training on device %d\n", trainer.machine().device());
+#endif
 
     auto const start = std::chrono::steady_clock::now();
     ProgressLine progress{a.epochs * train_set.size()};
     MeanLoss running;
-    auto const report = [&](Step const& step) {
-        progress.advance(step.samples);
-        running.add(step.loss, step.weight);
-        constexpr index_t period = std::max(8000 / BATCH, 1); // 2000 mini-batches of 4
-        if (step.number % period != 0) return;
+    constexpr index_t look = std::max(800 / BATCH / 8 * 8, 8), period = 10 * look; // batch 4: a line every 2000 mini-batches
+    auto const report = [&](Step const& steps) {
+        progress.advance(steps.samples);
+        running.add(steps.loss, steps.weight);
+        if (steps.number % period != 0) return;
         progress.clear();
-        std::printf("[%d, %5lld] loss: %.3f\n", step.epoch, static_cast<long long>(step.number), running.value());
+        std::printf("[%d, %5lld] loss: %.3f\n", steps.epoch, static_cast<long long>(steps.number), running.value());
         running = {};
     };
-    for (auto const& epoch : trainer.epochs(train_set, a.epochs, report)) (void)epoch, running = {};
+    for (auto const& epoch : trainer.epochs(train_set, a.epochs, every(look, report))) (void)epoch, running = {};
     progress.clear();
     std::printf("Finished Training\n");
 
@@ -138,9 +145,12 @@ void train(Arguments const& a, Where where) {
 /// Trains on the device that was asked for.
 void train_on_device(Arguments const& a) {
 #if defined(__CUDACC__)
-    bool const cuda = a.device == "cuda" || (a.device == "auto" && cuda::available());
-    if (cuda) return train(a, Cuda{});
-    if (a.device == "auto") std::printf("Training on the CPU. %s", cuda::device_report().c_str());
+    if (a.device == "cuda") return train(a, Cuda{});
+    if (a.device == "auto") {
+        std::optional<std::string> const obstacle = LeNetTrainer<Cuda>::obstacle();
+        if (!obstacle) return train(a, Cuda{});
+        std::printf("Training on the CPU: %s\n", obstacle->c_str());
+    }
 #else
     if (a.device == "cuda") throw Error{"--device cuda: this program was compiled without CUDA. Compile it with nvcc: nvcc -std=c++20 -x cu -Iinclude examples/lenet.cpp"};
 #endif

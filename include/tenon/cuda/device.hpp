@@ -36,13 +36,6 @@ namespace detail {
 template <int>
 __global__ void probe() {}
 
-[[nodiscard]] inline std::string obstacle_on_current_device() {
-    cudaFuncAttributes attributes{};
-    cudaError_t const error = cudaFuncGetAttributes(&attributes, reinterpret_cast<void const*>(&probe<0>));
-    if (error == cudaSuccess) return {};
-    (void)cudaGetLastError();
-    return explain(error);
-}
 } // namespace detail
 
 /// Why there is no GPU to be used at all: no driver, one that is too old, no device. Nothing: there is.
@@ -79,21 +72,25 @@ inline void examine_current_device(DeviceInfo& info) {
 }
 } // namespace detail
 
+/// The GPU of this number. Never fails: what goes wrong is its obstacle.
+[[nodiscard]] inline DeviceInfo examine_device(int number) {
+    DeviceInfo info;
+    info.number = number;
+    int before = 0;
+    bool const known = cudaGetDevice(&before) == cudaSuccess;
+    if (cudaError_t const error = cudaSetDevice(number); error != cudaSuccess) info.obstacle = explain(error);
+    else detail::examine_current_device(info);
+    if (known) (void)cudaSetDevice(before);
+    (void)cudaGetLastError();
+    return info;
+}
+
 /// All GPUs that this process may see; none where there is an obstacle(). Never fails.
 [[nodiscard]] inline std::vector<DeviceInfo> devices() {
     std::vector<DeviceInfo> found;
-    int count = 0, before = 0;
+    int count = 0;
     if (obstacle() || cudaGetDeviceCount(&count) != cudaSuccess) return found;
-    bool const known = cudaGetDevice(&before) == cudaSuccess;
-    for (int number = 0; number < count; ++number) {
-        DeviceInfo info;
-        info.number = number;
-        if (cudaError_t const error = cudaSetDevice(number); error != cudaSuccess) info.obstacle = explain(error);
-        else detail::examine_current_device(info);
-        found.push_back(std::move(info));
-    }
-    if (known) (void)cudaSetDevice(before);
-    (void)cudaGetLastError();
+    for (int number = 0; number < count; ++number) found.push_back(examine_device(number));
     return found;
 }
 
@@ -107,16 +104,33 @@ namespace detail {
 }
 } // namespace detail
 
-/// The GPU that a program takes if none is named: of those that it can run on, the one with the most free memory.
-/// Fails with the reason of each if there is none.
-[[nodiscard]] inline DeviceInfo choose_device() {
-    if (std::optional<std::string> const reason = obstacle()) fail("CUDA: " + *reason);
+/// The GPU of this number, or the one that a program takes if none is named (-1): of those that it can run on, the one with the most
+/// free memory. Never fails: where there is none to be used its obstacle says why, of each.
+[[nodiscard]] inline DeviceInfo find_device(int number = -1) {
+    DeviceInfo found;
+    if (std::optional<std::string> const reason = obstacle()) {
+        found.number = number;
+        found.obstacle = *reason;
+        return found;
+    }
+    if (number >= 0) {
+        found = examine_device(number);
+        if (!found.usable()) found.obstacle = message({"device ", number, ": ", found.obstacle});
+        return found;
+    }
     std::vector<DeviceInfo> const all = devices();
     if (DeviceInfo const* const best = detail::most_free(all)) return *best;
-    std::string reasons;
-    for (DeviceInfo const& device : all)
-        reasons += message({"\n  device ", device.number, ", ", device.name, ": ", device.obstacle});
-    fail("CUDA: no GPU can run this program:" + reasons);
+    found.number = number;
+    found.obstacle = "no GPU can run this program";
+    for (DeviceInfo const& device : all) found.obstacle += message({device.number == 0 ? ": device " : "; device ", device.number, ", ", device.name, ": ", device.obstacle});
+    return found;
+}
+
+/// The one that a program takes if none is named. Fails with the reason of each if there is none.
+[[nodiscard]] inline DeviceInfo choose_device() {
+    DeviceInfo const found = find_device();
+    if (!found.usable()) fail("CUDA: " + found.obstacle);
+    return found;
 }
 
 /// Can a GPU run this program? Never fails.

@@ -3,11 +3,8 @@
 /// launch, and steps as captured graphs. The host waits for the device only where it reads something, or is two launches ahead.
 #pragma once
 
-#include <tenon/cuda/device.hpp>
-#include <tenon/cuda/executor.hpp>
-#include <tenon/cuda/report.hpp>
+#include <tenon/cuda/layout.hpp>
 #include <tenon/cuda/samples.hpp>
-#include <tenon/cuda/sources.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -37,22 +34,21 @@ public:
 
     /// Both programs must outlive the machine; they may be the same.
     Machine(Cuda const& where, Program const& training, Program const& inference)
-        : programs_{&training}, graphs_{where.graphs}, resident_data_{where.resident_data}, most_steps_{(std::min)((std::max)(1, where.steps_per_launch), 1024)} {
-        if (&training != &inference) programs_.push_back(&inference);
-        if (std::optional<std::string> const reason = obstacle()) fail("CUDA: " + *reason);
-        device_ = where.device >= 0 ? where.device : choose_device().number;
+        : programs_{programs_of(training, inference)}, graphs_{where.graphs}, resident_data_{where.resident_data}, most_steps_{most_steps_of(where)}, layout_{programs_, most_steps_} {
+        DeviceInfo const found = find_device(where.device);
+        if (std::string const reason = layout_.obstacle_on(found); !reason.empty())
+            fail(message({"CUDA: ", reason, found.usable() && layout_.total > found.free ? layout_.describe_parts(training) : std::string{}}));
+        device_ = found.number;
         DeviceScope const scope{device_};
-        if (std::string const reason = detail::obstacle_on_current_device(); !reason.empty()) fail({"CUDA: device ", device_, ": ", reason});
-        check_architecture();
         if (where.stream == nullptr) own_stream_ = make_stream();
         stream_ = where.stream == nullptr ? own_stream_.get() : where.stream;
 
         parameter_bytes_ = training.memory.parameters > 0 ? parameter_region(training) : 0;
         allocate();
         for (Staging& staging : staging_) {
-            staging.memory = pinned_memory(host_bytes_);
+            staging.memory = pinned_memory(layout_.host_bytes);
             staging.copied = make_event();
-            std::memset(staging.memory.get(), 0, static_cast<std::size_t>(host_bytes_));
+            std::memset(staging.memory.get(), 0, static_cast<std::size_t>(layout_.host_bytes));
         }
         parameters_ = pinned_memory(parameter_bytes_);
         std::memset(parameters_.get(), 0, static_cast<std::size_t>(parameter_bytes_));
@@ -62,11 +58,19 @@ public:
         losses_.resize(static_cast<std::size_t>(loss_log_size));
         mapped_.reserve((std::max)(training.slots.size(), inference.slots.size()));
         if (graphs_)
-            for (std::size_t p = 0; p < programs_.size(); ++p) single_.push_back(capture_steps(p, {.first_block = sources_[p].blocks() - 1}));
+            for (std::size_t p = 0; p < programs_.size(); ++p) single_.push_back(capture_steps(p, {.first_block = layout_.sources[p].blocks() - 1}));
         cuda::wait(stream_, "preparing the arena");
     }
     Machine(Machine const&) = delete;
     Machine& operator=(Machine const&) = delete;
+
+    /// Why no machine can be made for these programs now: no driver, no device, no code for it, too little memory. Nothing: one can.
+    /// Allocates nothing on the device, and never fails.
+    [[nodiscard]] static std::optional<std::string> obstacle(Cuda const& where, Program const& training, Program const& inference) {
+        std::string reason = Layout{programs_of(training, inference), most_steps_of(where)}.obstacle_on(find_device(where.device));
+        return reason.empty() ? std::nullopt : std::optional{std::move(reason)};
+    }
+
     ~Machine() {
         if (stream_ == nullptr) return;
         (void)cudaStreamSynchronize(stream_); // copies may still read the staging memory
@@ -77,7 +81,7 @@ public:
     [[nodiscard]] static int threads() { return 1; } ///< of the host
     [[nodiscard]] cudaStream_t stream() const { return stream_; }
     /// Bytes allocated on the device: the plan's, and what the host tells steps.
-    [[nodiscard]] index_t device_bytes() const { return total_; }
+    [[nodiscard]] index_t device_bytes() const { return layout_.total; }
     /// The most steps of one launch.
     [[nodiscard]] int steps_per_launch() const { return most_steps_; }
     /// Kernels in the captured graph of a program.
@@ -87,7 +91,7 @@ public:
     template <class T>
     [[nodiscard]] T* at(Program const& program, index_t offset) const {
         std::size_t const p = number_of(program);
-        return reinterpret_cast<T*>(staged(p, sources_[p].on_host(offset, p == 0 ? block_ : 0)));
+        return reinterpret_cast<T*>(staged(p, layout_.sources[p].on_host(offset, p == 0 ? block_ : 0)));
     }
 
     /// The parameters, on the host: what the device has now. What is written there reaches the device before the next run.
@@ -171,14 +175,14 @@ public:
     /// From now on the host writes the numbers of step `step` of the next launch, 0 being the first.
     void select(int step) { block_ = step; }
     /// ... of a single one.
-    void select_single() { block_ = sources_[0].blocks() - 1; }
+    void select_single() { block_ = layout_.sources[0].blocks() - 1; }
     /// The selected step's samples; the one behind the last step's tells what a launch after this one will begin with, or count 0.
     void set_feed(Feed const& feed) const { std::memcpy(at<Feed>(*programs_[0], programs_[0]->find(feed_op)), &feed, sizeof feed); }
     /// Launches so many steps: 1, or steps_per_launch(). Returns before the device is done.
     void run_steps(int steps) {
         DeviceScope const scope{device_};
         Program const& training = *programs_[0];
-        Sources const& sources = sources_[0];
+        Sources const& sources = layout_.sources[0];
         for (block_ = 0; block_ < steps; ++block_) write_head(0, at<Feed const>(training, training.find(feed_op))->count);
         bool const next_is_known = at<Feed const>(training, training.find(feed_op))->count > 0; // block_ == steps
         send_parameters();
@@ -265,7 +269,7 @@ public:
         halted_ = 0;
         gathered_ = false;
         fill_device(&device_journal()->halted, 0, sizeof(Journal::halted), stream_);
-        fill_device(arena() + arrivals_, 0, counter_bytes_, stream_); // a halted kernel may have left a count
+        fill_device(arena() + layout_.arrivals, 0, layout_.counter_bytes, stream_); // a halted kernel may have left a count
     }
 
     /// Sets every byte of a part of the arena, in order with the other work.
@@ -296,12 +300,12 @@ private:
     std::vector<Program const*> programs_; ///< training, inference; or inference alone
     bool graphs_ = true, resident_data_ = true, guards_ = true;
     int most_steps_ = 1;
+    Layout layout_;
     int device_ = 0;
     Stream own_stream_;
     cudaStream_t stream_ = nullptr;
     DeviceMemory arena_;
-    index_t total_ = 0, arrivals_ = 0, counter_bytes_ = 0, partial_at_ = 0, journal_at_ = 0, parameter_bytes_ = 0, result_bytes_ = 64, host_bytes_ = 0, host_begin_[2]{};
-    Sources sources_[2];
+    index_t parameter_bytes_ = 0, result_bytes_ = 64;
     Staging staging_[2];
     std::size_t turn_ = 0;  ///< the staging memory that the host may write
     int block_ = 0;         ///< of the training program, which the host writes
@@ -321,21 +325,16 @@ private:
     mutable bool host_has_parameters_ = true, host_may_have_written_ = true;
 
     [[nodiscard]] std::byte* arena() const { return static_cast<std::byte*>(arena_.get()); }
-    [[nodiscard]] Journal* device_journal() const { return reinterpret_cast<Journal*>(arena() + journal_at_); }
-    [[nodiscard]] std::byte* staged(std::size_t program, index_t at) const { return static_cast<std::byte*>(staging_[turn_].memory.get()) + host_begin_[program] + at; }
+    [[nodiscard]] Journal* device_journal() const { return reinterpret_cast<Journal*>(arena() + layout_.journal); }
+    [[nodiscard]] std::byte* staged(std::size_t program, index_t at) const { return static_cast<std::byte*>(staging_[turn_].memory.get()) + layout_.host_begin[program] + at; }
     [[nodiscard]] std::size_t number_of(Program const& program) const { return &program == programs_[0] ? 0 : 1; }
 
-    /// Has the device what the kernels were made for?
-    void check_architecture() const {
-        int least = 0, major = 0, minor = 0;
-        for (Program const* program : programs_)
-            for (auto const& stage : program->stages) least = (std::max)(least, stage.kernel.least_architecture);
-        check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device_), "asking for the compute capability of device", device_);
-        check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device_), "asking for the compute capability of device", device_);
-        if (10 * major + minor < least)
-            fail(message({"CUDA: device ", device_, " has compute capability ", major, ".", minor, "; the trainer's precision<...> needs ", least / 10, ".", least % 10,
-                          " for its products on tensor cores. Leave it out: float32 runs everywhere"}));
+    [[nodiscard]] static std::vector<Program const*> programs_of(Program const& training, Program const& inference) {
+        std::vector<Program const*> programs{&training};
+        if (&training != &inference) programs.push_back(&inference);
+        return programs;
     }
+    [[nodiscard]] static int most_steps_of(Cuda const& where) { return (std::min)((std::max)(1, where.steps_per_launch), 1024); }
 
     /// Parameters lie together at the arena's beginning.
     [[nodiscard]] static index_t parameter_region(Program const& program) {
@@ -346,44 +345,11 @@ private:
     }
 
     void allocate() {
-        index_t plan = 0;
-        for (Program const* program : programs_) plan = (std::max)(plan, program->memory.total);
-        auto const append = [this](index_t bytes) {
-            index_t const at = (total_ + 255) / 256 * 256;
-            total_ = at + bytes;
-            return at;
-        };
-        (void)append(plan);
-        index_t counters = 0, partial_floats = 0;
-        for (Program const* program : programs_) {
-            detail::Workspace const needed = detail::largest_workspace(*program);
-            counters = (std::max)(counters, needed.counters), partial_floats = (std::max)(partial_floats, needed.partial_floats);
-        }
-        counter_bytes_ = (max_stages + counters) * index_t{sizeof(unsigned)};
-        arrivals_ = append(counter_bytes_);
-        partial_at_ = append(partial_floats * index_t{sizeof(float)});
-        journal_at_ = append(index_t{sizeof(Journal)});
-        for (std::size_t p = 0; p < programs_.size(); ++p) {
-            bool const trains = p == 0 && programs_.size() > 1;
-            index_t const begin = append(0);
-            sources_[p] = Sources{*programs_[p], begin, trains ? most_steps_ + 1 : 1, trains ? 2 : 1};
-            (void)append(sources_[p].bytes());
-            host_begin_[p] = host_bytes_;
-            host_bytes_ += sources_[p].blocks() * sources_[p].block_bytes() + sources_[p].batch_bytes();
-        }
-        block_ = sources_[0].blocks() - 1;
-
-        MemoryInfo const memory = memory_info();
-        if (total_ <= memory.free) arena_ = try_device_memory(total_);
-        if (arena_.get() == nullptr) fail(describe_shortage(memory));
+        block_ = layout_.sources[0].blocks() - 1;
+        arena_ = try_device_memory(layout_.total);
+        if (arena_.get() == nullptr) fail(message({"CUDA: ", layout_.describe_shortage(device_, memory_info()), layout_.describe_parts(*programs_[0])})); // others were faster
         journal_ = pinned_memory(index_t{sizeof(Journal)});
-        fill_device(arena_.get(), 0, total_, stream_);
-    }
-    [[nodiscard]] std::string describe_shortage(MemoryInfo const& memory) const {
-        graph::Memory const& plan = programs_[0]->memory;
-        return message({"CUDA: the plan needs ", total_, " bytes; of device ", device_, "'s ", memory.total, " bytes ", memory.free, " are free.\n", describe_memory(plan),
-                        line_of_memory("losses, batches in waiting", total_ - plan.total), "Take a smaller batch than ", programs_[0]->capacity,
-                        ", free memory that others hold, choose another device, or run on the CPU"});
+        fill_device(arena_.get(), 0, layout_.total, stream_);
     }
 
     void write_head(std::size_t p, index_t samples) {
@@ -400,7 +366,7 @@ private:
     /// One step's block and batch.
     void send_single(Program const& program, index_t samples) {
         std::size_t const p = number_of(program);
-        Sources const& sources = sources_[p];
+        Sources const& sources = layout_.sources[p];
         int const block = sources.blocks() - 1;
         if (p == 0) {
             block_ = block;
@@ -424,7 +390,7 @@ private:
         Program const& program = *programs_[p];
         mapped_.clear();
         for (index_t const planned : program.slots) {
-            index_t const moved = sources_[p].on_device(planned, block, buffer);
+            index_t const moved = layout_.sources[p].on_device(planned, block, buffer);
             mapped_.push_back(moved >= 0 ? moved : planned);
         }
         running_ = &program;
@@ -433,18 +399,18 @@ private:
     /// ... on what send_single() sent.
     void aim_single(Program const& program) {
         std::size_t const p = number_of(program);
-        aim(p, sources_[p].blocks() - 1, 0);
+        aim(p, layout_.sources[p].blocks() - 1, 0);
     }
     /// What every kernel of a program is told, its buffers aside.
     void address(std::size_t p, int block, int buffer) {
         Program const& program = *programs_[p];
-        Sources const& sources = sources_[p];
+        Sources const& sources = layout_.sources[p];
         call_ = {};
         call_.arena = arena();
         call_.head = sources.on_device(program.find(head_op), block, buffer);
-        call_.arrivals = arrivals_;
-        call_.counters = arrivals_ + max_stages * index_t{sizeof(unsigned)};
-        call_.partial = partial_at_;
+        call_.arrivals = layout_.arrivals;
+        call_.counters = layout_.counters;
+        call_.partial = layout_.partial;
         call_.capacity = program.capacity;
         call_.journal = p == 0 && program.loss_offset >= 0 ? device_journal() : nullptr;
         call_.loss = program.loss_offset;
@@ -453,7 +419,7 @@ private:
     /// By FetchJob::Slot.
     void aim_fetch(index_t (&places)[4], int block, int buffer) const {
         Program const& training = *programs_[0];
-        auto const place = [&](graph::Op const& op) { return sources_[0].on_device(training.find(op), block, buffer); };
+        auto const place = [&](graph::Op const& op) { return layout_.sources[0].on_device(training.find(op), block, buffer); };
         places[FetchJob<1>::feed] = place(feed_op);
         places[FetchJob<1>::input] = place(graph::input_op);
         places[FetchJob<1>::label] = place(graph::label_op);

@@ -28,7 +28,7 @@ public:
     /// Counts `samples` more.
     void advance(index_t samples) {
         done_ += samples;
-        if (!shown_ || (++calls_ & 15) != 0) return; // looking at the clock costs as much as a small step's stage
+        if (!shown_ || (samples < 64 && (++calls_ & 15) != 0)) return; // looking at the clock costs as much as a small step's stage
         auto const now = Clock::now();
         if (now - last_ < std::chrono::milliseconds{200}) return;
         last_ = now;

@@ -6,6 +6,8 @@
 #include <tenon/train/facts.hpp>
 #include <tenon/train/program.hpp>
 
+#include <optional>
+
 namespace tenon {
 
 /// Fails to compile where a loss cannot take the network's output.
@@ -67,6 +69,14 @@ public:
         : Trainer(Net{}, std::move(loss), std::move(optimizer), BatchSize{}, options) {}
     TENON_ALWAYS_INLINE Trainer(Net, Loss loss, Optimizer optimizer, BatchSize, Precision<Factors>, Where const& where, Options const& options = {})
         : Trainer(Net{}, std::move(loss), std::move(optimizer), BatchSize{}, where, options) {}
+
+    /// Why none can be made there now, in a line; nothing: one can. On a CPU that is always so; on a GPU it takes a driver, a device that
+    /// this program has code for, and free memory for the plan. Allocates nothing, and never fails.
+    ///     if (auto const reason = decltype(trainer)::obstacle(Cuda{})) std::cout << "Training on the CPU: " << *reason << '\n';
+    [[nodiscard]] TENON_ALWAYS_INLINE static std::optional<std::string> obstacle(Where const& where = {}) {
+        if constexpr (valid && requires { &Backend::Machine::obstacle; }) return Backend::Machine::obstacle(setup(where, {}), make<Training>(), make<Inference>());
+        else return std::nullopt;
+    }
 
 private:
     // Nothing is made of a network that is in error: the one message about it is enough.
